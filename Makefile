@@ -1,0 +1,45 @@
+# streamhouse: build, install and test, PGXS style.
+#
+#   make && make install && make installcheck    with PG_CONFIG, as every PGXS extension
+#   make demo, make test                         on a fresh Debian 12, set up everything first
+#
+# WERROR=1 turns warnings into errors (CI).
+
+EXTENSION = streamhouse
+EXTVERSION = 1.0
+MODULE_big = streamhouse
+DATA = streamhouse--1.0.sql
+
+top := $(patsubst %/,%,$(dir $(abspath $(firstword $(MAKEFILE_LIST)))))
+SRCS := $(sort $(patsubst $(top)/%,%,$(wildcard $(top)/src/*.c $(top)/src/*/*.c $(top)/src/*/*/*.c)))
+OBJS = $(SRCS:.c=.o)
+
+# Sources include each other from src/ ("lake/plan.h"); only the SQL-callable
+# symbols are visible, so no name can clash with the server's.
+PG_CPPFLAGS = -I$(top)/src '-DPGDLLEXPORT=__attribute__((visibility("default")))'
+PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
+	-Wno-missing-field-initializers \
+	-Wno-clobbered -MMD -MP -O2 -ftree-vectorize
+ifdef WERROR
+PG_CFLAGS += -Werror
+endif
+SHLIB_LINK = -lzstd -llz4 -lsnappy -lz
+
+REGRESS = $(patsubst $(top)/sql/%.sql,%,$(wildcard $(top)/sql/*.sql))
+REGRESS_OPTS = --inputdir=$(top)
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# LLVM bitcode of the whole library is of no use: nothing of it is inlined into queries
+with_llvm = no
+
+# Debian's server is built without dependency tracking
+-include $(OBJS:.o=.d)
+
+# object folders for builds outside the source tree
+ifneq ($(top),$(CURDIR))
+$(foreach d,$(sort $(dir $(OBJS))),$(shell mkdir -p $(d)))
+endif
+EXTRA_CLEAN = $(OBJS:.o=.d)

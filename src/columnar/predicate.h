@@ -1,0 +1,91 @@
+/*
+ * predicate.h
+ *		Filters on columns: exact on batches, conservative on statistics.
+ *
+ * A predicate is a tree of AND and OR over leaves that compare one column
+ * with constants.  There is no NOT: whoever builds the tree pushes negation
+ * into the leaves, where SQL's three-valued logic allows it (a leaf is never
+ * true for NULL, PREDICATE_IS_NULL aside).  So "true" is all that is tracked.
+ *
+ * Columns are numbers; what they index (table fields, file columns) is the
+ * owner's business, and predicate_remap moves a tree from one to another.
+ */
+#ifndef STREAMHOUSE_PREDICATE_H
+#define STREAMHOUSE_PREDICATE_H
+
+#include "nodes/pg_list.h"
+
+#include "columnar/vector.h"
+
+typedef enum PredicateOp
+{
+	PREDICATE_AND,				/* children */
+	PREDICATE_OR,				/* children */
+	PREDICATE_EQ,
+	PREDICATE_NE,
+	PREDICATE_LT,
+	PREDICATE_LE,
+	PREDICATE_GT,
+	PREDICATE_GE,
+	PREDICATE_IN,				/* values: sorted, distinct, not null */
+	PREDICATE_NOT_IN,			/* values: sorted, distinct, not null */
+	PREDICATE_IS_NULL,
+	PREDICATE_IS_NOT_NULL,
+	PREDICATE_STARTS_WITH,		/* string columns */
+	PREDICATE_FALSE				/* no row */
+} PredicateOp;
+
+typedef struct Predicate
+{
+	PredicateOp op;
+	List	   *children;		/* of AND, OR: Predicate * */
+	int			column;			/* of leaves */
+	const DataType *type;		/* of the column */
+	Scalar	   *values;			/* in the column's type and physical form */
+	int			nvalues;
+} Predicate;
+
+/* What is known of one column over a set of rows. */
+typedef struct ColumnStatistics
+{
+	bool		has_min;
+	bool		has_max;
+	bool		has_null_count;
+	Scalar		min;			/* a lower bound, not always a value that occurs */
+	Scalar		max;			/* an upper bound */
+	int64		null_count;
+} ColumnStatistics;
+
+/* Looks up a column's statistics; NULL when nothing is known. */
+typedef const ColumnStatistics *(*StatisticsLookup) (void *arg, int column);
+
+extern Predicate *predicate_leaf(PredicateOp op, int column, const DataType *type, Scalar *values, int nvalues);
+
+/* AND/OR of a list; NIL gives NULL ("no predicate"), one child is returned itself. */
+extern Predicate *predicate_combine(PredicateOp op, List *children);
+
+/*
+ * Keep of selection (ascending rows, in and out in place) those for which the
+ * predicate is true; returns how many.  columns is indexed by
+ * Predicate.column; dictionary-encoded vectors are evaluated on their
+ * dictionary.
+ */
+extern int	predicate_filter(const Predicate *predicate, Vector *const *columns, int32 *selection, int nselected);
+
+/* May any of row_count rows match?  False only if surely none does. */
+extern bool predicate_may_match(const Predicate *predicate, int64 row_count, StatisticsLookup lookup, void *arg);
+
+/*
+ * Columns renumbered by map[old] = new; a leaf whose column maps to -1 is
+ * taken as "may be true": an AND loses that child, an OR vanishes as a whole.
+ * NULL when nothing is left.  The result is a weaker predicate.
+ */
+extern Predicate *predicate_remap(const Predicate *predicate, const int *map);
+
+/* Mark used[column] for every column of the tree. */
+extern void predicate_columns(const Predicate *predicate, bool *used);
+
+/* The conjuncts as a list: the children of an AND, or the predicate alone; NIL for NULL. */
+extern List *predicate_conjuncts(const Predicate *predicate);
+
+#endif							/* STREAMHOUSE_PREDICATE_H */

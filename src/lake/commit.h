@@ -1,0 +1,33 @@
+/*
+ * commit.h
+ *		Publishing a snapshot (format digest section 9).
+ */
+#ifndef STREAMHOUSE_LAKE_COMMIT_H
+#define STREAMHOUSE_LAKE_COMMIT_H
+
+#include "lake/plan.h"
+#include "lake/writer.h"
+
+typedef struct CommitRequest
+{
+	CommitKind	kind;
+	List	   *entries;		/* ManifestEntry *: ADD and DELETE */
+	bool		overwrite_table;	/* delete all live files as well (recomputed at each try) */
+	CommitInfo	info;
+
+	/*
+	 * Called before each try with the snapshot the commit will be based on
+	 * (NULL: none); may change entries, or raise.  NULL: not called.
+	 */
+	void		(*before_try) (struct CommitRequest *request, const Snapshot *latest, void *arg);
+	void	   *arg;
+} CommitRequest;
+
+/*
+ * Try until published, within the table's retry options: conflict checks
+ * (9.3), manifest merge (4.8), atomic create.  Returns the new snapshot.
+ * ERRCODE_T_R_SERIALIZATION_FAILURE when files to delete are gone.
+ */
+extern Snapshot *lake_commit(LakeTable *table, CommitRequest *request);
+
+#endif							/* STREAMHOUSE_LAKE_COMMIT_H */

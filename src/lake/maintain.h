@@ -1,0 +1,48 @@
+/*
+ * maintain.h
+ *		Compaction and snapshot expiration of a lake table.
+ */
+#ifndef STREAMHOUSE_LAKE_MAINTAIN_H
+#define STREAMHOUSE_LAKE_MAINTAIN_H
+
+#include "lake/table.h"
+
+typedef struct MaintenanceProgress
+{
+	/* called now and then; any may be 0 */
+	void		(*report) (void *arg, int64 buckets_done, int64 buckets_total, int64 rows_written, int64 bytes_written);
+	void	   *arg;
+} MaintenanceProgress;
+
+typedef struct CompactResult
+{
+	int64		snapshot_id;	/* 0: nothing was to be done */
+	int64		buckets;		/* compacted */
+	int64		files_before;
+	int64		files_after;
+	int64		rows_written;
+	int64		bytes_written;
+} CompactResult;
+
+/*
+ * Compact.  full: all runs into the highest level (10.1), small append files
+ * together (10.2).  Otherwise only what the triggers ask for.  One COMPACT
+ * snapshot.  A conflict with another compactor is retried from the start a few
+ * times, then ERRCODE_T_R_SERIALIZATION_FAILURE.
+ */
+extern CompactResult lake_compact(LakeTable *table, bool full, const char *commit_user, const MaintenanceProgress *progress);
+
+/* Does a bucket have so many runs (or an append table so many small files) that compaction is due? */
+extern bool lake_compaction_due(LakeTable *table);
+
+typedef struct ExpireResult
+{
+	int64		snapshots;		/* removed */
+	int64		data_files;
+	int64		manifest_files; /* manifests, lists, index manifests, statistics */
+} ExpireResult;
+
+/* Expire by rule 9.6; retain_max, retain_min < 0 and older_than_ms < 0 mean the table's options. */
+extern ExpireResult lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int64 older_than_ms);
+
+#endif							/* STREAMHOUSE_LAKE_MAINTAIN_H */

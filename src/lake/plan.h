@@ -1,0 +1,71 @@
+/*
+ * plan.h
+ *		Scan planning: from a snapshot to the files to read (format digest 7.1).
+ */
+#ifndef STREAMHOUSE_PLAN_H
+#define STREAMHOUSE_PLAN_H
+
+#include "lake/table.h"
+
+/*
+ * Files that are read together.  raw: their rows need no merge.  Otherwise
+ * the files belong to one bucket and key range section and are merged by key.
+ */
+typedef struct Split
+{
+	BytesView	partition;
+	int32		bucket;
+	int32		total_buckets;
+	bool		raw;
+	List	   *files;			/* DataFileMeta * */
+	int64		row_count;		/* physical rows */
+	int64		bytes;
+} Split;
+
+typedef struct ScanCounters
+{
+	int64		manifests;		/* in the snapshot */
+	int64		manifests_read;
+	int64		files;			/* live files in the manifests read */
+	int64		files_read;		/* left after pruning */
+	int64		partitions;		/* with live files, in the manifests read */
+	int64		partitions_read;
+} ScanCounters;
+
+typedef struct ScanPlan
+{
+	List	   *splits;			/* Split * */
+	ScanCounters counters;
+	int64		row_count;		/* physical rows of all splits */
+	int64		bytes;
+} ScanPlan;
+
+typedef struct ScanRequest
+{
+	const Snapshot *snapshot;	/* NULL: a table without snapshots */
+	const Predicate *predicate; /* over table fields; NULL none.  Only prunes */
+	List	   *extra_entries;	/* ManifestEntry *: unpublished files of this transaction */
+	bool		truncated;		/* ignore the snapshot's files: this transaction truncated the table */
+} ScanRequest;
+
+/* ERROR, naming it, when a file is in a format or of a kind that cannot be read. */
+extern ScanPlan *scan_plan(LakeTable *table, const ScanRequest *request);
+
+/*
+ * All live entries (ManifestEntry *) of a snapshot, after ADD/DELETE
+ * combination (4.7), filtered by partition and bucket predicate callback
+ * (NULL: all); for commit, compaction and expiration.
+ */
+typedef bool (*EntryFilter) (const ManifestEntry *entry, void *arg);
+extern List *scan_live_entries(LakeTable *table, const Snapshot *snapshot, EntryFilter filter, void *arg);
+
+/* The entries of a snapshot's delta, as they are. */
+extern List *scan_delta_entries(LakeTable *table, const Snapshot *snapshot);
+
+/* A file's statistics of a table field, evolved to the table's schema (2.4, 4.5). */
+extern bool file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out);
+
+/* Sections of overlapping key ranges (7.1): List of List of DataFileMeta *. */
+extern List *interval_partition(LakeTable *table, List *files);
+
+#endif							/* STREAMHOUSE_PLAN_H */

@@ -1,0 +1,62 @@
+/*
+ * schema.h
+ *		Table schemas: JSON files schema/schema-<id> (format digest section 2).
+ */
+#ifndef STREAMHOUSE_SCHEMA_H
+#define STREAMHOUSE_SCHEMA_H
+
+#include "nodes/pg_list.h"
+
+#include "columnar/type.h"
+
+typedef struct OptionPair
+{
+	char	   *key;
+	char	   *value;
+} OptionPair;
+
+typedef struct TableSchema
+{
+	int64		id;
+	int			nfields;
+	DataField  *fields;
+	int32		highest_field_id;
+	int			npartition_keys;
+	int		   *partition_keys; /* positions in fields */
+	int			nprimary_keys;
+	int		   *primary_keys;	/* positions in fields, as listed */
+	int			ntrimmed_keys;
+	int		   *trimmed_keys;	/* primary keys without partition keys */
+	List	   *options;		/* OptionPair * */
+	char	   *comment;		/* or NULL */
+	int64		time_millis;
+} TableSchema;
+
+/* Parse a schema file's text; path names it in errors. */
+extern TableSchema *schema_parse(const char *json, size_t length, const char *path);
+
+/* The JSON text as Java writes it. */
+extern char *schema_to_json(const TableSchema *schema);
+
+/* NULL when missing_ok and there is none. */
+extern TableSchema *schema_load(const char *table_location, int64 id);
+extern TableSchema *schema_load_latest(const char *table_location, bool missing_ok);
+
+/* Create-if-absent of schema-<id>; false if it exists. */
+extern bool schema_publish(const char *table_location, const TableSchema *schema);
+
+/* Position of a field by name, -1 if none. */
+extern int	schema_field(const TableSchema *schema, const char *name);
+
+/* The option's text, or NULL. */
+extern const char *schema_option(const TableSchema *schema, const char *key);
+
+/*
+ * Build a schema for a new table from fields (ids are assigned here), key
+ * and partition names and options; applies the validity rules of 2.5 with an
+ * ERROR that names column or option.  Primary key columns become NOT NULL.
+ */
+extern TableSchema *schema_build(int nfields, DataField *fields, List *partition_keys, List *primary_keys,
+								 List *options, const char *comment);
+
+#endif							/* STREAMHOUSE_SCHEMA_H */

@@ -1,0 +1,60 @@
+/*
+ * table.h
+ *		A lake table as everything above the lake layer sees it.
+ */
+#ifndef STREAMHOUSE_LAKE_TABLE_H
+#define STREAMHOUSE_LAKE_TABLE_H
+
+#include "columnar/predicate.h"
+#include "lake/manifest.h"
+#include "lake/options.h"
+#include "lake/schema.h"
+#include "lake/snapshot.h"
+
+typedef struct LakeTable
+{
+	MemoryContext context;		/* holds all of this */
+	char	   *location;		/* <warehouse>/<db>.db/<table> */
+	char	   *name;			/* "db.table", for messages */
+	TableSchema *schema;		/* newest */
+	TableOptions *options;
+	const DataType **partition_types;	/* npartition_keys */
+	const DataType **key_types; /* ntrimmed_keys, NOT NULL */
+	bool		has_primary_key;
+	List	   *old_schemas;	/* TableSchema *, loaded on demand by table_schema */
+} LakeTable;
+
+/* <warehouse>/<database>.db/<table>, after checking the names. */
+extern char *lake_table_location(const char *warehouse, const char *database, const char *table);
+
+/*
+ * Open in a new child of CurrentMemoryContext.  NULL when missing_ok and there
+ * is no such table.  Does not check what is supported.
+ */
+extern LakeTable *lake_table_open(const char *warehouse, const char *database, const char *table, bool missing_ok);
+
+/* Publish schema-0 of a new table; ERRCODE_DUPLICATE_TABLE if it exists. */
+extern LakeTable *lake_table_create(const char *warehouse, const char *database, const char *table,
+									const TableSchema *schema);
+extern void lake_table_close(LakeTable *table);
+
+/* A schema of the table by id, cached. */
+extern const TableSchema *lake_table_schema(LakeTable *table, int64 id);
+
+/* Names (char *) of a warehouse's databases and a database's tables, sorted. */
+extern List *lake_list_databases(const char *warehouse);
+extern List *lake_list_tables(const char *warehouse, const char *database);
+
+/* Bucket of each row (5.7), BUCKET_FIXED and BUCKET_UNAWARE; columns indexed by table field, flat. */
+extern void lake_assign_buckets(const LakeTable *table, Vector *const *columns, const int32 *rows, int nrows, int32 *out);
+
+/* Directory of a partition and bucket, without the table's location: "dt=1/bucket-0". */
+extern char *lake_bucket_directory(const LakeTable *table, BytesView partition, int32 bucket);
+
+/* Full path of a data file. */
+extern char *lake_data_file_path(const LakeTable *table, BytesView partition, int32 bucket, const DataFileMeta *file);
+
+/* "k=v/k=v" for messages and views (unescaped values). */
+extern char *lake_partition_text(const LakeTable *table, BytesView partition);
+
+#endif							/* STREAMHOUSE_LAKE_TABLE_H */
