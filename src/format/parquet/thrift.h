@@ -48,6 +48,7 @@ extern int16 thrift_struct_begin(ThriftReader *reader);
 extern void thrift_struct_end(ThriftReader *reader, int16 saved);
 extern bool thrift_field(ThriftReader *reader, int16 *id, ThriftType *type);
 extern void thrift_skip(ThriftReader *reader, ThriftType type);
+extern void thrift_expect(ThriftReader *reader, ThriftType type, ThriftType wanted);	/* ERROR if they differ */
 extern bool thrift_read_bool(ThriftReader *reader, ThriftType type);	/* a field's bool is in its type */
 extern int8 thrift_read_byte(ThriftReader *reader);
 extern int64 thrift_read_int(ThriftReader *reader);	/* i16, i32, i64: zigzag varint */
