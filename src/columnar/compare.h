@@ -9,7 +9,18 @@
 #ifndef STREAMHOUSE_COMPARE_H
 #define STREAMHOUSE_COMPARE_H
 
+#include <math.h>
+
 #include "columnar/vector.h"
+
+/* PostgreSQL's order of floats; a float widens exactly. */
+static inline int
+double_compare(double a, double b)
+{
+	if (unlikely(isnan(a) || isnan(b)))
+		return (int) (isnan(a) != 0) - (int) (isnan(b) != 0);
+	return (a > b) - (a < b);
+}
 
 /* <0, 0, >0; both not null. */
 extern int	bytes_compare(BytesView a, BytesView b);
