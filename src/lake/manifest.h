@@ -8,6 +8,7 @@
 #include "nodes/pg_list.h"
 
 #include "columnar/vector.h"
+#include "storage/uuid.h"
 
 /* 4.5; rows serialised with arity. */
 typedef struct SimpleStats
@@ -96,13 +97,11 @@ typedef struct ManifestFileMeta
 /* Names manifests and manifest lists of one writer: one uuid, two counters (section 1). */
 typedef struct ManifestNames
 {
-	char		uuid[37];
+	char		uuid[UUID_TEXT_LENGTH + 1];
 	int			manifests;
 	int			lists;
 } ManifestNames;
 
-/* A lower-case random UUID. */
-extern void lake_uuid(char out[37]);
 extern void manifest_names_init(ManifestNames *names);
 
 /* Read a manifest list: List of ManifestFileMeta *.  size -1: unknown. */

@@ -32,7 +32,7 @@ typedef struct StorageWriter StorageWriter; /* a file being written */
 typedef struct FileSystemRoutine
 {
 	const char *scheme;			/* "file" */
-	StorageFile *(*open) (const char *path);
+	StorageFile *(*open) (const char *path, bool missing_ok);
 	uint64		(*size) (StorageFile *file);
 	void		(*read_ranges) (StorageFile *file, FileRange *ranges, int nranges);
 	void		(*close) (StorageFile *file);
@@ -43,7 +43,7 @@ typedef struct FileSystemRoutine
 	bool		(*publish) (const char *path, const void *data, size_t length);
 	void		(*replace) (const char *path, const void *data, size_t length);
 	bool		(*exists) (const char *path);
-	bool		(*remove) (const char *path, bool missing_ok);
+	bool		(*remove) (const char *path, bool missing_ok, int elevel);
 	List	   *(*list) (const char *directory);
 	void		(*remove_tree) (const char *directory);
 } FileSystemRoutine;
