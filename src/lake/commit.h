@@ -5,8 +5,16 @@
 #ifndef STREAMHOUSE_LAKE_COMMIT_H
 #define STREAMHOUSE_LAKE_COMMIT_H
 
+#include "lake/pending_files.h"
 #include "lake/plan.h"
 #include "lake/writer.h"
+
+/*
+ * Called, if set, around a commit's tries, with the table's location: the
+ * server takes a lock there, so that its own sessions queue instead of racing.
+ * It is released by a second call, or by whatever cleans up after an ERROR.
+ */
+extern void (*lake_commit_lock_hook) (const char *location, bool acquire);
 
 typedef struct CommitRequest
 {
@@ -14,6 +22,12 @@ typedef struct CommitRequest
 	List	   *entries;		/* ManifestEntry *: ADD and DELETE */
 	bool		overwrite_table;	/* delete all live files as well (recomputed at each try) */
 	CommitInfo	info;
+
+	/*
+	 * The new data files, or NULL.  They are forgotten once published, and
+	 * kept when the outcome is unknown.
+	 */
+	PendingFiles *files;
 
 	/*
 	 * Called before each try with the snapshot the commit will be based on
