@@ -43,3 +43,25 @@ ifneq ($(top),$(CURDIR))
 $(foreach d,$(sort $(dir $(OBJS))),$(shell mkdir -p $(d)))
 endif
 EXTRA_CLEAN = $(OBJS:.o=.d)
+
+# ---- on a fresh Debian 12, as root or with sudo ----
+
+.PHONY: demo demo-stop test bench unit check-tree
+
+demo:
+	$(top)/demo/run
+
+demo-stop:
+	$(top)/demo/stop
+
+test:
+	$(top)/test/run
+
+bench:
+	$(top)/test/bench/run
+
+unit:
+	$(MAKE) -C $(top)/test/unit check
+
+check-tree:
+	$(top)/test/check-tree
