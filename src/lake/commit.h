@@ -33,7 +33,7 @@ typedef struct CommitRequest
 	 * Called before each try with the snapshot the commit will be based on
 	 * (NULL: none); may change entries, or raise.  NULL: not called.
 	 */
-	void		(*before_try) (struct CommitRequest *request, const Snapshot *latest, void *arg);
+	void		(*before_try) (struct CommitRequest *request, const LakeSnapshot *latest, void *arg);
 	void	   *arg;
 } CommitRequest;
 
@@ -42,6 +42,6 @@ typedef struct CommitRequest
  * (9.3), manifest merge (4.8), atomic create.  Returns the new snapshot.
  * ERRCODE_T_R_SERIALIZATION_FAILURE when files to delete are gone.
  */
-extern Snapshot *lake_commit(LakeTable *table, CommitRequest *request);
+extern LakeSnapshot *lake_commit(LakeTable *table, CommitRequest *request);
 
 #endif							/* STREAMHOUSE_LAKE_COMMIT_H */

@@ -42,7 +42,7 @@ typedef struct ScanPlan
 
 typedef struct ScanRequest
 {
-	const Snapshot *snapshot;	/* NULL: a table without snapshots */
+	const LakeSnapshot *snapshot;	/* NULL: a table without snapshots */
 	const Predicate *predicate; /* over table fields; NULL none.  Only prunes */
 	List	   *extra_entries;	/* ManifestEntry *: unpublished files of this transaction */
 	bool		truncated;		/* ignore the snapshot's files: this transaction truncated the table */
@@ -57,10 +57,10 @@ extern ScanPlan *scan_plan(LakeTable *table, const ScanRequest *request);
  * (NULL: all); for commit, compaction and expiration.
  */
 typedef bool (*EntryFilter) (const ManifestEntry *entry, void *arg);
-extern List *scan_live_entries(LakeTable *table, const Snapshot *snapshot, EntryFilter filter, void *arg);
+extern List *scan_live_entries(LakeTable *table, const LakeSnapshot *snapshot, EntryFilter filter, void *arg);
 
 /* The entries of a snapshot's delta, as they are. */
-extern List *scan_delta_entries(LakeTable *table, const Snapshot *snapshot);
+extern List *scan_delta_entries(LakeTable *table, const LakeSnapshot *snapshot);
 
 /* A file's statistics of a table field, evolved to the table's schema (2.4, 4.5). */
 extern bool file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out);

@@ -1,6 +1,8 @@
 /*
  * snapshot.h
  *		Snapshot files and their hints (format digest sections 1 and 3).
+ *
+ * LakeSnapshot, since the server has a Snapshot of its own.
  */
 #ifndef STREAMHOUSE_SNAPSHOT_H
 #define STREAMHOUSE_SNAPSHOT_H
@@ -19,7 +21,7 @@ typedef enum CommitKind
 
 #define BATCH_COMMIT_IDENTIFIER PG_INT64_MAX
 
-typedef struct Snapshot
+typedef struct LakeSnapshot
 {
 	int64		id;
 	int64		schema_id;
@@ -43,7 +45,7 @@ typedef struct Snapshot
 	char	   *statistics;		/* or NULL */
 	List	   *properties;		/* OptionPair *, NIL when none */
 	int64		next_row_id;	/* 0 when absent */
-} Snapshot;
+} LakeSnapshot;
 
 extern const char *commit_kind_name(CommitKind kind);
 
@@ -52,22 +54,22 @@ extern int64 snapshot_latest_id(const char *table_location);
 extern int64 snapshot_earliest_id(const char *table_location);
 
 /* Load by id: NULL when missing_ok and it is gone. */
-extern Snapshot *snapshot_load(const char *table_location, int64 id, bool missing_ok);
+extern LakeSnapshot *snapshot_load(const char *table_location, int64 id, bool missing_ok);
 
 /* NULL for a table without snapshots. */
-extern Snapshot *snapshot_load_latest(const char *table_location);
+extern LakeSnapshot *snapshot_load_latest(const char *table_location);
 
 /* Newest snapshot with time_millis <= time; NULL if none. */
-extern Snapshot *snapshot_load_at_time(const char *table_location, int64 time_millis);
+extern LakeSnapshot *snapshot_load_at_time(const char *table_location, int64 time_millis);
 
 /* tag/tag-<name>; NULL when missing_ok. */
-extern Snapshot *snapshot_load_tag(const char *table_location, const char *tag, bool missing_ok);
+extern LakeSnapshot *snapshot_load_tag(const char *table_location, const char *tag, bool missing_ok);
 
-extern Snapshot *snapshot_parse(const char *json, size_t length, const char *path);
-extern char *snapshot_to_json(const Snapshot *snapshot);
+extern LakeSnapshot *snapshot_parse(const char *json, size_t length, const char *path);
+extern char *snapshot_to_json(const LakeSnapshot *snapshot);
 
 /* Atomic create of snapshot-<id>: false if that id is taken.  The LATEST hint is written after, best effort. */
-extern bool snapshot_publish(const char *table_location, const Snapshot *snapshot);
+extern bool snapshot_publish(const char *table_location, const LakeSnapshot *snapshot);
 
 extern void snapshot_write_earliest_hint(const char *table_location, int64 id);
 
@@ -75,6 +77,6 @@ extern void snapshot_write_earliest_hint(const char *table_location, int64 id);
  * The newest snapshot of a commit user, walking down from the latest; NULL if
  * none is left.  Ids at or below stop_id are not looked at (0: all).
  */
-extern Snapshot *snapshot_latest_of_user(const char *table_location, const char *commit_user, int64 stop_id);
+extern LakeSnapshot *snapshot_latest_of_user(const char *table_location, const char *commit_user, int64 stop_id);
 
 #endif							/* STREAMHOUSE_SNAPSHOT_H */

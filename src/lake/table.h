@@ -33,6 +33,13 @@ extern char *lake_table_location(const char *warehouse, const char *database, co
  */
 extern LakeTable *lake_table_open(const char *warehouse, const char *database, const char *table, bool missing_ok);
 
+/*
+ * The table as it looks with a given schema (copied): one that is to be made
+ * when a transaction commits, or time travel to an older schema.  Reads no file.
+ */
+extern LakeTable *lake_table_with_schema(const char *warehouse, const char *database, const char *table,
+										 const TableSchema *schema);
+
 /* Publish schema-0 of a new table; ERRCODE_DUPLICATE_TABLE if it exists. */
 extern LakeTable *lake_table_create(const char *warehouse, const char *database, const char *table,
 									const TableSchema *schema);

@@ -1,0 +1,95 @@
+/*
+ * types.h
+ *		Postgres types and values on one side, the lake's on the other.
+ *
+ * Which SQL type shows a lake type, which lake type a new column gets, and
+ * the conversion of values: whole columns of a batch into Datums for scans,
+ * one Datum into a Scalar for writing.  How a value is converted is decided
+ * once per column.
+ *
+ * The type table:
+ *
+ *	BOOLEAN			boolean				CHAR(n)			character(n)
+ *	TINYINT			smallint			VARCHAR(n)		character varying(n)
+ *	SMALLINT		smallint			STRING			text
+ *	INT				integer				BINARY(n), VARBINARY(n), BYTES	bytea
+ *	BIGINT			bigint				DATE			date
+ *	FLOAT			real				TIME(p)			time(min(p, 3))
+ *	DOUBLE			double precision	TIMESTAMP(p)	timestamp(min(p, 6))
+ *	DECIMAL(p, s)	numeric(p, s)		TIMESTAMP_LTZ(p) timestamptz(min(p, 6))
+ *
+ * Timestamps finer than microseconds are cut to microseconds on their way
+ * into SQL.  CHAR values are padded to their length in SQL, and stored
+ * without trailing blanks.
+ */
+#ifndef STREAMHOUSE_FDW_TYPES_H
+#define STREAMHOUSE_FDW_TYPES_H
+
+#include "columnar/vector.h"
+
+/* The SQL type that shows a lake type; false when there is none yet. */
+extern bool sql_type_of_lake(const DataType *type, Oid *typid, int32 *typmod);
+
+/*
+ * The lake type of a new column, in CurrentMemoryContext; domains count as
+ * their base type.  ERROR with a hint, naming the column, when there is none.
+ */
+extern DataType *lake_type_of_sql(const char *column, Oid typid, int32 typmod, bool nullable);
+
+/* Does an SQL column of this type hold every value of the lake type? */
+extern bool sql_type_holds_lake(Oid typid, int32 typmod, const DataType *type);
+
+/* Reading: a column's values in a batch become Datums. */
+typedef struct ColumnDecoder ColumnDecoder;
+typedef void (*DecodeFunction) (const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows,
+								Datum *values);
+
+struct ColumnDecoder
+{
+	const char *table;			/* names for messages; the caller's */
+	const char *column;
+	const DataType *type;
+	int32		typmod;			/* of the SQL column */
+	DecodeFunction decode;
+};
+
+/* typid, typmod: of the SQL column; sql_type_holds_lake must be true of them. */
+extern void column_decoder_init(ColumnDecoder *decoder, const char *table, const char *column,
+								const DataType *type, Oid typid, int32 typmod);
+
+/*
+ * Decode nrows rows of the vector (rows NULL: the first ones) into values and
+ * isnull.  What is passed by reference is allocated in CurrentMemoryContext,
+ * in a few large pieces.  ERROR, naming table and column, for what SQL cannot
+ * hold: dates out of range, strings that are not UTF-8 or hold a zero byte.
+ */
+extern void column_decode(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows,
+						  Datum *values, bool *isnull);
+
+/* Writing: a Datum becomes a Scalar. */
+typedef struct ColumnEncoder ColumnEncoder;
+typedef void (*EncodeFunction) (const ColumnEncoder *encoder, Datum value, Scalar *out);
+
+struct ColumnEncoder
+{
+	const char *table;
+	const char *column;
+	const DataType *type;
+	Oid			typid;			/* base type of the SQL column */
+	EncodeFunction encode;
+};
+
+/* The same, for a Datum of type typid.  ERROR when the lake type cannot take values of that type at all. */
+extern void column_encoder_init(ColumnEncoder *encoder, const char *table, const char *column,
+								const DataType *type, Oid typid);
+
+/*
+ * Encode one value.  Bytes of the result point into the datum, or into its
+ * detoasted copy in CurrentMemoryContext.  Finer fractions are rounded as an
+ * SQL assignment does.  ERROR, naming table and column, for what the lake type
+ * cannot hold: out of range, too long, infinity, NaN of a decimal, NULL where
+ * the column is NOT NULL.
+ */
+extern void column_encode(const ColumnEncoder *encoder, Datum value, bool isnull, Scalar *out);
+
+#endif							/* STREAMHOUSE_FDW_TYPES_H */

@@ -1,0 +1,22 @@
+/*
+ * settings.h
+ *		The settings (GUCs) of the extension, sorted by name.
+ */
+#ifndef STREAMHOUSE_SETTINGS_H
+#define STREAMHOUSE_SETTINGS_H
+
+#include "postgres.h"
+
+/* streamhouse.as_of: a tag, snapshot id or timestamp; "" reads the newest snapshot. */
+extern char *setting_as_of;
+
+/* streamhouse.pushdown: filter in the lake's reader, not only in the executor. */
+extern bool setting_pushdown;
+
+/* streamhouse.write_buffer_size, in kB: rows buffered by a table's writer before they go to files. */
+extern int	setting_write_buffer_size;
+
+/* Define them; called once from _PG_init. */
+extern void settings_init(void);
+
+#endif							/* STREAMHOUSE_SETTINGS_H */
