@@ -34,9 +34,10 @@ extern StatsMode stats_mode_parse(const char *key, const char *value);
 /*
  * The mode of each table field for files of a level: metadata.stats-mode,
  * metadata.stats-mode.per.level, fields.<name>.stats-mode and
- * metadata.stats-keep-first-n-columns.  out has nfields entries.
+ * metadata.stats-keep-first-n-columns.  In thin mode key columns are treated as
+ * the key columns that the file lacks.  out has nfields entries.
  */
-extern void stats_modes_of_table(const TableSchema *schema, int32 level, StatsMode *out);
+extern void stats_modes_of_table(const TableSchema *schema, bool thin_mode, int32 level, StatsMode *out);
 
 /*
  * Reduce exact statistics to what the mode keeps.  New bytes are made in
