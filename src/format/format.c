@@ -1,0 +1,88 @@
+/*
+ * format.c
+ *		The table of data file formats, and what all of them have in common.
+ */
+#include "postgres.h"
+
+#include "format/format.h"
+#include "format/parquet/parquet.h"
+
+static const FormatRoutine *const formats[] = {
+	&parquet_format,
+};
+
+const FormatRoutine *
+format_lookup(const char *name)
+{
+	for (int i = 0; i < lengthof(formats); i++)
+	{
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	}
+	return NULL;
+}
+
+FormatReader *
+format_open(const FormatRoutine *routine, StorageFile *file, const FormatReadOptions *options)
+{
+	FormatReader *reader = routine->open(file, options);
+
+	reader->routine = routine;
+	if (options->counters != NULL)
+		options->counters->files++;
+	return reader;
+}
+
+bool
+format_next(FormatReader *reader)
+{
+	return reader->routine->next(reader);
+}
+
+void
+format_read_column(FormatReader *reader, int column, const int32 *selection, int nselected, Vector *out)
+{
+	Assert(column >= 0 && column < reader->ncolumns);
+	Assert(out->capacity >= reader->nrows);
+
+	if (reader->present[column])
+		reader->routine->read_column(reader, column, selection, nselected, out);
+	else
+	{
+		vector_reset(out);
+		vector_set_all_null(out, reader->nrows);
+	}
+}
+
+void
+format_close(FormatReader *reader)
+{
+	reader->routine->close(reader);
+}
+
+FormatWriter *
+format_create(const FormatRoutine *routine, StorageWriter *file, const FormatWriteOptions *options)
+{
+	FormatWriter *writer = routine->create(file, options);
+
+	writer->routine = routine;
+	return writer;
+}
+
+void
+format_write(FormatWriter *writer, Vector *const *columns, const int32 *rows, int nrows)
+{
+	writer->routine->write(writer, columns, rows, nrows);
+}
+
+uint64
+format_position(FormatWriter *writer)
+{
+	return writer->routine->position(writer);
+}
+
+void
+format_finish(FormatWriter *writer, ColumnStatistics *statistics)
+{
+	writer->routine->finish(writer, statistics);
+}
