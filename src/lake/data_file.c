@@ -1,0 +1,309 @@
+/*
+ * data_file.c
+ *		One data file as columns of the table's present schema.
+ *
+ * Source: format digest sections 1 (names), 2.4 (evolution), 6.1 and 6.2.
+ */
+#include "postgres.h"
+
+#include "lake/binary_row.h"
+#include "lake/data_file.h"
+
+#define NSYSTEM_FIELDS 2
+
+/* Where the values of a field come from */
+typedef enum FieldSource
+{
+	SOURCE_NOT_ASKED,
+	SOURCE_FILE,				/* a column of the file */
+	SOURCE_PARTITION,			/* the same value in all rows */
+	SOURCE_NULL					/* the file is older than the column */
+} FieldSource;
+
+typedef struct FieldMapping
+{
+	FieldSource source;
+	int			column;			/* of the format reader; SOURCE_FILE */
+	int			partition_key;	/* SOURCE_PARTITION */
+} FieldMapping;
+
+struct DataFileReader
+{
+	LakeTable  *table;
+	const DataFileMeta *file;
+	const TableSchema *file_schema;
+	FieldMapping *mappings;		/* by field + NSYSTEM_FIELDS */
+	Scalar	   *partition_values;
+	StorageFile *storage;
+	FormatReader *format;
+};
+
+static DataType sequence_number_type = {.root = TYPE_BIGINT, .nullable = false, .physical = PHYSICAL_INT64};
+static DataType value_kind_type = {.root = TYPE_TINYINT, .nullable = false, .physical = PHYSICAL_INT8};
+
+static const DataField system_fields[NSYSTEM_FIELDS] = {
+	{.id = 2147483645, .name = "_VALUE_KIND", .type = &value_kind_type},
+	{.id = 2147483646, .name = "_SEQUENCE_NUMBER", .type = &sequence_number_type},
+};
+
+/* Endings that name a compression after or before the format, and no format */
+static const char *const compression_extensions[] = {
+	"zstd", "zst", "snappy", "lz4", "gz", "gzip", "lzo", "bz2", "deflate", "br", "none"
+};
+
+static bool
+is_compression_extension(const char *text, size_t length)
+{
+	for (int i = 0; i < lengthof(compression_extensions); i++)
+		if (strlen(compression_extensions[i]) == length &&
+			strncmp(compression_extensions[i], text, length) == 0)
+			return true;
+	return false;
+}
+
+/* The text between the last two dots before end; start of the name counts as a dot. */
+static const char *
+last_part(const char *name, const char *end)
+{
+	const char *start = end;
+
+	while (start > name && start[-1] != '.')
+		start--;
+	return start;
+}
+
+const FormatRoutine *
+data_file_format(const LakeTable *table, const char *file_name)
+{
+	const char *end = file_name + strlen(file_name);
+	const char *start = last_part(file_name, end);
+	const FormatRoutine *routine;
+	char	   *name;
+
+	if (start > file_name && is_compression_extension(start, end - start))
+	{
+		end = start - 1;
+		start = last_part(file_name, end);
+	}
+	name = start > file_name ? pnstrdup(start, end - start) : pstrdup("");
+	routine = format_lookup(name);
+	if (routine == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("file format \"%s\" is not supported", name),
+				 errdetail("Table \"%s\" has data file \"%s\".", table->name, file_name)));
+	pfree(name);
+	return routine;
+}
+
+static const DataField *
+table_field(const LakeTable *table, int field)
+{
+	return field < 0 ? &system_fields[field + NSYSTEM_FIELDS] : &table->schema->fields[field];
+}
+
+const DataType *
+data_file_field_type(const LakeTable *table, int field)
+{
+	return table_field(table, field)->type;
+}
+
+static int
+partition_key_of(const TableSchema *schema, int field)
+{
+	for (int i = 0; i < schema->npartition_keys; i++)
+		if (schema->partition_keys[i] == field)
+			return i;
+	return -1;
+}
+
+/* The file's own field for a field of the table, or NULL: it did not exist then. */
+static const DataField *
+find_file_field(const DataFileReader *reader, int field)
+{
+	const DataField *wanted = table_field(reader->table, field);
+	const TableSchema *schema = reader->file_schema;
+
+	if (field < 0)
+		return wanted;
+	/* mostly the schemas are the same */
+	if (field < schema->nfields && schema->fields[field].id == wanted->id)
+		return &schema->fields[field];
+	for (int i = 0; i < schema->nfields; i++)
+		if (schema->fields[i].id == wanted->id)
+			return &schema->fields[i];
+	return NULL;
+}
+
+static void
+check_field_type(const DataFileReader *reader, const DataField *wanted, const DataField *found)
+{
+	if (!type_is_supported(wanted->type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of table \"%s\" has a type that is not supported",
+						wanted->name, reader->table->name)));
+	if (!type_equal(wanted->type, found->type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of table \"%s\" changed its type, which is not supported",
+						wanted->name, reader->table->name),
+				 errdetail("It is %s now and %s in data file \"%s\".",
+						   type_to_text(wanted->type), type_to_text(found->type), reader->file->file_name)));
+}
+
+/*
+ * Decide where each field comes from; columns gets those to ask of the
+ * format, under the names they have in the file.
+ */
+static int
+map_fields(DataFileReader *reader, const int *fields, int nfields, DataField *columns)
+{
+	int			ncolumns = 0;
+
+	for (int i = 0; i < nfields; i++)
+	{
+		FieldMapping *mapping = &reader->mappings[fields[i] + NSYSTEM_FIELDS];
+		const DataField *wanted = table_field(reader->table, fields[i]);
+		const DataField *found;
+
+		if (mapping->source != SOURCE_NOT_ASKED)
+			continue;
+		mapping->partition_key = partition_key_of(reader->table->schema, fields[i]);
+		if (mapping->partition_key >= 0)
+		{
+			mapping->source = SOURCE_PARTITION;
+			continue;
+		}
+		found = find_file_field(reader, fields[i]);
+		if (found == NULL)
+		{
+			mapping->source = SOURCE_NULL;
+			continue;
+		}
+		check_field_type(reader, wanted, found);
+		mapping->source = SOURCE_FILE;
+		mapping->column = ncolumns;
+		columns[ncolumns] = *found;
+		columns[ncolumns].type = wanted->type;
+		ncolumns++;
+	}
+	return ncolumns;
+}
+
+/* The predicate as far as it is about columns asked of the format. */
+static Predicate *
+remap_predicate(const DataFileReader *reader, const Predicate *predicate)
+{
+	int			nfields = reader->table->schema->nfields;
+	int		   *map;
+	Predicate  *result;
+
+	if (predicate == NULL)
+		return NULL;
+	map = palloc(Max(nfields, 1) * sizeof(int));
+	for (int i = 0; i < nfields; i++)
+	{
+		const FieldMapping *mapping = &reader->mappings[i + NSYSTEM_FIELDS];
+
+		map[i] = mapping->source == SOURCE_FILE ? mapping->column : -1;
+	}
+	result = predicate_remap(predicate, map);
+	pfree(map);
+	return result;
+}
+
+/* Keys and system columns are never absent: a file without them is damaged. */
+static void
+check_required_columns(const DataFileReader *reader, const char *path)
+{
+	const TableSchema *schema = reader->table->schema;
+
+	for (int field = -NSYSTEM_FIELDS; field < schema->nfields; field++)
+	{
+		const FieldMapping *mapping = &reader->mappings[field + NSYSTEM_FIELDS];
+		bool		required = field < 0;
+
+		for (int i = 0; i < schema->ntrimmed_keys; i++)
+			required |= schema->trimmed_keys[i] == field;
+		if (required && mapping->source == SOURCE_FILE && !reader->format->present[mapping->column])
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("data file \"%s\" has no column \"%s\"", path, table_field(reader->table, field)->name)));
+	}
+}
+
+DataFileReader *
+data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFileMeta *file,
+			   const int *fields, int nfields, const Predicate *predicate, FormatCounters *counters)
+{
+	const TableSchema *schema = table->schema;
+	const FormatRoutine *routine = data_file_format(table, file->file_name);
+	char	   *path = lake_data_file_path(table, partition, bucket, file);
+	DataFileReader *reader = palloc0(sizeof(DataFileReader));
+	FormatReadOptions options = {0};
+	DataField  *columns = palloc0(Max(nfields, 1) * sizeof(DataField));
+
+	reader->table = table;
+	reader->file = file;
+	reader->file_schema = lake_table_schema(table, file->schema_id);
+	reader->mappings = palloc0((schema->nfields + NSYSTEM_FIELDS) * sizeof(FieldMapping));
+	reader->partition_values = palloc0(Max(schema->npartition_keys, 1) * sizeof(Scalar));
+	binary_row_deserialize(partition, table->partition_types, reader->partition_values, schema->npartition_keys,
+						   "partition", path);
+	options.ncolumns = map_fields(reader, fields, nfields, columns);
+	options.columns = columns;
+	options.predicate = remap_predicate(reader, predicate);
+	options.counters = counters;
+	options.file_size = file->file_size > 0 ? file->file_size : 0;
+	reader->storage = storage_open(path);
+	reader->format = format_open(routine, reader->storage, &options);
+	if (reader->format->file_rows != file->row_count)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("data file \"%s\" has " INT64_FORMAT " rows, the manifest says " INT64_FORMAT,
+						path, reader->format->file_rows, file->row_count)));
+	check_required_columns(reader, path);
+	return reader;
+}
+
+int
+data_file_next(DataFileReader *reader)
+{
+	return format_next(reader->format) ? reader->format->nrows : 0;
+}
+
+bool
+data_file_may_have_more(const DataFileReader *reader)
+{
+	return reader->format->first_row + reader->format->nrows < reader->format->file_rows;
+}
+
+void
+data_file_read_field(DataFileReader *reader, int field, const int32 *selection, int nselected, Vector *out)
+{
+	const FieldMapping *mapping = &reader->mappings[field + NSYSTEM_FIELDS];
+
+	switch (mapping->source)
+	{
+		case SOURCE_FILE:
+			format_read_column(reader->format, mapping->column, selection, nselected, out);
+			break;
+		case SOURCE_PARTITION:
+			vector_set_constant(out, &reader->partition_values[mapping->partition_key], reader->format->nrows);
+			break;
+		case SOURCE_NULL:
+			vector_set_all_null(out, reader->format->nrows);
+			break;
+		case SOURCE_NOT_ASKED:
+			elog(ERROR, "field %d was not asked for when data file \"%s\" was opened", field, reader->file->file_name);
+			break;
+	}
+}
+
+void
+data_file_close(DataFileReader *reader)
+{
+	format_close(reader->format);
+	storage_close(reader->storage);
+}

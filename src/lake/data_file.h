@@ -1,0 +1,47 @@
+/*
+ * data_file.h
+ *		One data file as columns of the table's present schema.
+ *
+ * The file may be of an older schema: columns are found by field id, those
+ * that it lacks are null, and partition columns come from the manifest.
+ */
+#ifndef STREAMHOUSE_DATA_FILE_H
+#define STREAMHOUSE_DATA_FILE_H
+
+#include "format/format.h"
+#include "lake/table.h"
+
+/* System columns of primary key files, asked for like fields */
+#define FIELD_SEQUENCE_NUMBER (-1)
+#define FIELD_VALUE_KIND (-2)
+
+typedef struct DataFileReader DataFileReader;
+
+/* The format that a data file's name tells; ERROR if it cannot be read. */
+extern const FormatRoutine *data_file_format(const LakeTable *table, const char *file_name);
+
+/* The type of a field, system columns included. */
+extern const DataType *data_file_field_type(const LakeTable *table, int field);
+
+/*
+ * Open in CurrentMemoryContext, which owns all of it.  fields: the table
+ * fields and system columns that may be read.  predicate: over table fields,
+ * only to skip rows that cannot match, may be NULL; partition must outlive the
+ * reader.
+ */
+extern DataFileReader *data_file_open(LakeTable *table, BytesView partition, int32 bucket,
+									  const DataFileMeta *file, const int *fields, int nfields,
+									  const Predicate *predicate, FormatCounters *counters);
+
+/* Move to the next batch: its number of rows, 0 at the end. */
+extern int	data_file_next(DataFileReader *reader);
+
+/* Are there rows after the current batch, as far as is known without looking? */
+extern bool data_file_may_have_more(const DataFileReader *reader);
+
+/* As format_read_column, by table field. */
+extern void data_file_read_field(DataFileReader *reader, int field, const int32 *selection, int nselected,
+								 Vector *out);
+extern void data_file_close(DataFileReader *reader);
+
+#endif							/* STREAMHOUSE_DATA_FILE_H */
