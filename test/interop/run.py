@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Interoperability: streamhouse, Paimon's Java library and pypaimon read and write the same tables.
+
+run.py --dsn DSN --warehouse FOLDER --classpath CP [--only REGEX]
+Prints "ok - ..." and "not ok - ..." lines, and at the end "N passed, N failed".
+"""
+import argparse
+import re
+import sys
+import threading
+import traceback
+
+import psycopg2
+
+from judges import Java, Python, Sql
+
+TYPES = [
+    ("b", "BOOLEAN", "boolean"), ("ti", "TINYINT", "smallint"), ("si", "SMALLINT", "smallint"), ("i", "INT", "integer"),
+    ("bi", "BIGINT", "bigint"), ("f", "FLOAT", "real"), ("d", "DOUBLE", "double precision"),
+    ("d9", "DECIMAL(9, 2)", "numeric(9,2)"), ("d18", "DECIMAL(18, 4)", "numeric(18,4)"), ("d38", "DECIMAL(38, 10)", "numeric(38,10)"),
+    ("c", "CHAR(5)", "character(5)"), ("vc", "VARCHAR(20)", "character varying(20)"), ("s", "STRING", "text"),
+    ("by", "BYTES", "bytea"), ("da", "DATE", "date"), ("t", "TIME(3)", "time(3)"),
+    ("ts3", "TIMESTAMP(3)", "timestamp(3)"), ("ts6", "TIMESTAMP(6)", "timestamp(6)"),
+    ("lz3", "TIMESTAMP(3) WITH LOCAL TIME ZONE", "timestamptz(3)"), ("lz6", "TIMESTAMP(6) WITH LOCAL TIME ZONE", "timestamptz(6)"),
+]
+COLUMNS = ["id"] + [n for n, _, _ in TYPES]
+PAIMON = ["INT"] + [t for _, t, _ in TYPES]
+
+# A row a line: plain, extremes, smallest, unicode and empty, nulls, not-a-number.
+VALUES = [
+    ["true", "1", "2", "3", "4", "1.5", "2.25", "12.34", "1234.5678", "1234567890.0123456789", "abc", "variable", "text",
+     "00ff10", "2024-02-29", "12:34:56.789", "2024-02-29 12:34:56.789", "2024-02-29 12:34:56.789012",
+     "2024-02-29 12:34:56.789", "2024-02-29 12:34:56.789012"],
+    ["true", "127", "32767", "2147483647", "9223372036854775807", "3.4028235e38", "1.7976931348623157e308", "9999999.99",
+     "99999999999999.9999", "9999999999999999999999999999.9999999999", "zzzzz", "z" * 20, "z" * 300, "ff" * 40, "9999-12-31",
+     "23:59:59.999", "9999-12-31 23:59:59.999", "9999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999", "9999-12-31 23:59:59.999999"],
+    ["false", "-128", "-32768", "-2147483648", "-9223372036854775808", "-3.4028235e38", "-1.7976931348623157e308", "-9999999.99",
+     "-99999999999999.9999", "-9999999999999999999999999999.9999999999", "A", "", "", "", "0001-01-01", "00:00:00", "1900-01-01 00:00:00.001",
+     "1900-01-01 00:00:00.000001", "1900-01-01 00:00:00.001", "1900-01-01 00:00:00.000001"],
+    ["false", "0", "0", "0", "0", "0", "-0.0", "0.00", "0.0000", "0.0000000001", "äöü", "数据湖流式仓库", "😀🚀🌍🐘 \t\n\"\\'", "00", "1970-01-01",
+     "00:00:00.001", "1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", "1969-12-31 23:59:59.999999"],
+    [None] * len(TYPES),
+    ["true", "5", "5", "5", "5", "NaN", "NaN", "5.00", "5.0000", "5.0000000000", "x", "x", "x", "05", "2005-05-05", "05:05:05",
+     "2005-05-05 05:05:05", "2005-05-05 05:05:05", "2005-05-05 05:05:05", "2005-05-05 05:05:05"],
+    ["true", "6", "6", "6", "6", "Infinity", "-Infinity", "6.00", "6.0000", "6.0000000000", "y", "y", "y", "06", "1582-10-15", "06:06:06",
+     "2006-06-06 06:06:06", "2006-06-06 06:06:06", "2006-06-06 06:06:06", "2006-06-06 06:06:06"],
+]
+
+
+class Tests:
+    def __init__(self, options):
+        self.warehouse = options.warehouse
+        self.java = Java(options.classpath, options.warehouse)
+        self.python = Python(options.warehouse)
+        self.sql = Sql(options.dsn)
+        self.only = options.only
+        self.passed = self.failed = 0
+        self.sql.run("DROP SCHEMA IF EXISTS interop CASCADE; CREATE EXTENSION IF NOT EXISTS streamhouse;"
+                     "DROP SERVER IF EXISTS interop CASCADE; CREATE SCHEMA interop;")
+        self.sql.run("CREATE SERVER interop FOREIGN DATA WRAPPER streamhouse OPTIONS (warehouse '%s')" % self.warehouse)
+
+    def check(self, what, fault):
+        """fault is empty when all is well."""
+        if fault:
+            self.failed += 1
+            print("not ok - %s: %s" % (what, str(fault)[:1500]), flush=True)
+        else:
+            self.passed += 1
+            print("ok - " + what, flush=True)
+
+    def equal(self, what, got, want):
+        if got == want:
+            self.check(what, None)
+            return
+        extra = [r for r in got if r not in want][:2]
+        missing = [r for r in want if r not in got][:2]
+        self.check(what, "%d rows against %d; only in the first %r; only in the second %r" % (len(got), len(want), extra, missing))
+
+    def agree(self, what, table, types, count=None):
+        """SQL, Java and Python read the same rows, and Java finds nothing wrong in the files."""
+        sql = self.sql.rows("interop.%s" % table, types)
+        if count is not None:
+            self.check("%s: %d rows" % (what, count), None if len(sql) == count else "there are %d" % len(sql))
+        self.equal(what + ": Java reads what SQL reads", self.java.rows("lake." + table, types), sql)
+        self.equal(what + ": pypaimon reads what SQL reads", self.python.rows("lake." + table, types), sql)
+        self.check(what + ": files are sound", self.java.ask("check", "lake." + table))
+
+    def foreign(self, table, columns, **options):
+        text = ", ".join(["database 'lake'", "\"table\" '%s'" % table] + ["\"%s\" '%s'" % (k.replace("_", "-"), v) for k, v in options.items()])
+        self.sql.run("CREATE FOREIGN TABLE interop.%s (%s) SERVER interop OPTIONS (%s)" % (table, columns, text))
+
+    def import_table(self, table):
+        self.sql.run("IMPORT FOREIGN SCHEMA lake LIMIT TO (%s) FROM SERVER interop INTO interop" % table)
+
+    def run(self):
+        for name in [n for n in dir(type(self)) if n.startswith("test_")]:
+            if self.only and not re.search(self.only, name):
+                continue
+            try:
+                getattr(self, name)()
+            except Exception:
+                self.check(name, traceback.format_exc())
+                if self.sql.connection.closed:
+                    self.sql.connection = self.sql.connect()
+        self.java.close()
+        print("%d passed, %d failed" % (self.passed, self.failed))
+        return 1 if self.failed else 0
+
+    # ---- SQL writes, the others read ----
+
+    def insert_values(self, table):
+        for i, row in enumerate(VALUES):
+            self.sql.run("INSERT INTO interop.%s VALUES (%s)" % (table, ", ".join(["%s"] * len(COLUMNS))), [i] + row)
+
+    def test_every_type_append(self):
+        self.foreign("types_append", ", ".join(["id integer"] + ["%s %s" % (n, p) for n, _, p in TYPES]))
+        self.insert_values("types_append")
+        self.agree("append table of every type", "types_append", PAIMON, len(VALUES))
+        self.sql.run("CALL streamhouse.compact('interop.types_append')")
+        self.agree("append table of every type, compacted", "types_append", PAIMON, len(VALUES))
+
+    def test_every_type_key(self):
+        self.foreign("types_key", ", ".join(["id integer NOT NULL"] + ["%s %s" % (n, p) for n, _, p in TYPES]), primary_key="id", bucket="2")
+        self.insert_values("types_key")
+        self.sql.run("UPDATE interop.types_key SET s = s || ' again' WHERE id < 3")
+        self.sql.run("DELETE FROM interop.types_key WHERE id = 5")
+        self.agree("key table of every type", "types_key", PAIMON, len(VALUES) - 1)
+        self.sql.run("CALL streamhouse.compact('interop.types_key')")
+        self.agree("key table of every type, compacted", "types_key", PAIMON, len(VALUES) - 1)
+
+    def test_key_of_each_type(self):
+        for name, paimon, postgres in TYPES:
+            if paimon in ("FLOAT", "DOUBLE", "BYTES"):  # no order of NaN; Java cannot look BYTES keys up
+                continue
+            table = "key_" + name
+            self.foreign(table, "k %s NOT NULL, v integer" % postgres, primary_key="k", bucket="3")
+            position = [n for n, _, _ in TYPES].index(name)
+            keys = sorted({r[position] for r in VALUES if r[position] is not None})
+            for n, key in enumerate(keys + keys[:2]):
+                self.sql.run("INSERT INTO interop.%s VALUES (%%s, %%s)" % table, (key, n))
+            self.agree("primary key of type " + paimon, table, [paimon, "INT"], len(keys))
+
+    def test_partitions(self):
+        self.foreign("parts", "id integer, dt date, region text, v text", partition="dt,region")
+        self.sql.run("INSERT INTO interop.parts SELECT i, CASE WHEN i % 5 > 0 THEN date '2024-01-01' + i % 5 END,"
+                     "(ARRAY['eu', 'a/b=c%d e', '', NULL, 'ünïcode'])[1 + i % 5], 'v' || i FROM generate_series(1, 100) i")
+        self.agree("partitioned append table", "parts", ["INT", "DATE", "STRING", "STRING"], 100)
+        self.foreign("parts_key", "id integer NOT NULL, dt date NOT NULL, v text", primary_key="id,dt", partition="dt", bucket="2")
+        for k in range(3):
+            self.sql.run("INSERT INTO interop.parts_key SELECT i, date '2024-01-01' + i %% 3, 'v%d ' || i FROM generate_series(1, 60) i" % k)
+        self.sql.run("DELETE FROM interop.parts_key WHERE id % 7 = 0")
+        self.agree("partitioned key table", "parts_key", ["INT", "DATE", "STRING"], 52)
+        self.sql.run("CALL streamhouse.compact('interop.parts_key')")
+        self.agree("partitioned key table, compacted", "parts_key", ["INT", "DATE", "STRING"], 52)
+
+    def test_many_commits_then_expiration(self):
+        self.foreign("busy", "id integer NOT NULL, v integer", primary_key="id", bucket="2")
+        for k in range(40):
+            self.sql.run("INSERT INTO interop.busy SELECT i, %d FROM generate_series(%d, %d) i" % (k, k * 5, k * 5 + 20))
+            if k % 10 == 9:
+                self.sql.run("DELETE FROM interop.busy WHERE id %% 11 = %d" % (k % 11))
+                self.sql.run("CALL streamhouse.compact('interop.busy')")
+        rows = self.sql.rows("interop.busy", ["INT", "INT"])
+        self.agree("after 40 commits", "busy", ["INT", "INT"], len(rows))
+        self.sql.run("CALL streamhouse.expire_snapshots('interop.busy', retain_max => 3, retain_min => 1, older_than => now() + interval '1 hour')")
+        left = self.sql.run("SELECT count(*) FROM streamhouse.snapshots('interop.busy')")[0][0]
+        self.check("three snapshots are left", None if left == 3 else "there are %d" % left)
+        self.equal("expiration changes no row", self.sql.rows("interop.busy", ["INT", "INT"]), rows)
+        self.agree("after expiration", "busy", ["INT", "INT"])
+
+    def test_copy_and_large(self):
+        self.foreign("large", "id bigint NOT NULL, grp integer, name text, amount numeric(12,2), at timestamp", primary_key="id", bucket="2")
+        self.sql.run("SET streamhouse.write_buffer_size = '4MB'")
+        self.sql.run("INSERT INTO interop.large SELECT (i * 7919) % 150001, i % 100, 'name ' || i, i / 100.0, timestamp '2024-01-01' + i * interval '1 second' FROM generate_series(1, 200000) i")
+        self.sql.run("RESET streamhouse.write_buffer_size")
+        self.agree("200,000 rows in several runs", "large", ["BIGINT", "INT", "STRING", "DECIMAL(12, 2)", "TIMESTAMP(6)"], 150001)
+
+    # ---- Java writes, SQL reads ----
+
+    def test_java_types(self):
+        for table, key, options in (("java_append", (), {}), ("java_key", ("id",), {"bucket": "2"}),
+                                    ("java_thin", ("id",), {"bucket": "2", "data_file.thin_mode": "true"})):
+            fields = [["id", "INT NOT NULL"]] + [[n, t] for n, t, _ in TYPES]
+            self.java.create("lake." + table, fields, primary_key=key, **options)
+            rows = [["+I", i] + [v.replace(" ", "T") if v and t.startswith("TIMESTAMP") else v for v, (_, t, _) in zip(r, TYPES)]
+                    for i, r in enumerate(VALUES)]
+            self.java.ask("write", "lake." + table, rows=rows)
+            if key:
+                self.java.ask("write", "lake." + table, rows=[rows[1], ["-D"] + rows[2][1:]])
+            self.import_table(table)
+            self.equal("SQL reads what Java wrote: " + table, self.sql.rows("interop." + table, PAIMON), self.java.rows("lake." + table, PAIMON))
+
+    def test_java_formats(self):
+        for codec in ("zstd", "snappy", "gzip", "lz4", "none"):
+            for version in ("PARQUET_1_0", "PARQUET_2_0"):
+                table = "java_%s_%s" % (codec, version[8])
+                self.java.create("lake." + table, [["a", "BIGINT"], ["s", "STRING"], ["d", "DOUBLE"]], bucket="-1",
+                                 **{"file.compression": codec, "parquet.writer.version": version, "parquet.page.size": "4096"})
+                self.java.ask("write", "lake." + table, rows=[["+I", str(i * i), "s%d" % (i % 300) if i % 7 else None, str(i / 3)] for i in range(5000)])
+                self.import_table(table)
+                types = ["BIGINT", "STRING", "DOUBLE"]
+                self.equal("SQL reads Java's %s, %s" % (codec, version), self.sql.rows("interop." + table, types), self.java.rows("lake." + table, types))
+                got = self.sql.rows("interop." + table, types, "WHERE a BETWEEN 1000000 AND 2000000 AND s = 's101'")
+                want = [r for r in self.java.rows("lake." + table, types) if 1000000 <= int(r[0]) <= 2000000 and r[1] == "s101"]
+                self.equal("filtered: %s, %s" % (codec, version), got, want)
+
+    def test_refusals(self):
+        cases = [("refuse_engine", {"merge_engine": "aggregation"}, "merge-engine"), ("refuse_partial", {"merge_engine": "partial-update"}, "merge-engine"),
+                 ("refuse_first", {"merge_engine": "first-row"}, "merge-engine"), ("refuse_dv", {"deletion_vectors.enabled": "true"}, "deletion-vectors.enabled"),
+                 ("refuse_sequence", {"sequence.field": "v"}, "sequence.field")]
+        for table, options, word in cases:
+            self.java.create("lake." + table, [["id", "INT NOT NULL"], ["v", "INT"]], primary_key=["id"], bucket="1", **options)
+            self.java.ask("write", "lake." + table, rows=[["+I", "1", "1"]])
+            error = self.sql.error("IMPORT FOREIGN SCHEMA lake LIMIT TO (%s) FROM SERVER interop INTO interop; SELECT * FROM interop.%s" % (table, table))
+            self.check("%s is refused by name" % word, None if word in error else "the answer was: " + error)
+        for fmt in ("orc", "avro"):
+            table = "refuse_" + fmt
+            self.java.create("lake." + table, [["id", "INT"]], bucket="-1", **{"file.format": fmt})
+            self.java.ask("write", "lake." + table, rows=[["+I", "1"]])
+            error = self.sql.error("IMPORT FOREIGN SCHEMA lake LIMIT TO (%s) FROM SERVER interop INTO interop; SELECT * FROM interop.%s" % (table, table))
+            self.check("format %s is refused by name" % fmt, None if fmt in error else "the answer was: " + error)
+        self.java.create("lake.refuse_producer", [["id", "INT NOT NULL"], ["v", "INT"]], primary_key=["id"], bucket="1", changelog_producer="lookup")
+        self.java.ask("write", "lake.refuse_producer", rows=[["+I", "1", "1"]])
+        self.import_table("refuse_producer")
+        self.equal("a table with a changelog producer is read", self.sql.rows("interop.refuse_producer", ["INT", "INT"]), [["1", "1"]])
+        error = self.sql.error("INSERT INTO interop.refuse_producer VALUES (2, 2)")
+        self.check("and refused for writing", None if "changelog-producer" in error else "the answer was: " + error)
+
+    # ---- both write ----
+
+    def test_taking_turns(self):
+        self.foreign("turns", "id integer NOT NULL, who text", primary_key="id", bucket="2")
+        for k in range(20):
+            self.java.ask("write", "lake.turns", rows=[["+I", str(i), "java %d" % k] for i in range(k, k + 10)])
+            self.sql.run("INSERT INTO interop.turns SELECT i, 'sql %d' FROM generate_series(%d, %d) i" % (k, k + 5, k + 14))
+            if k == 10:
+                self.java.ask("compact", "lake.turns")
+                self.sql.run("CALL streamhouse.compact('interop.turns')")
+        self.agree("Java and SQL in turn", "turns", ["INT", "STRING"], 34)
+        want = sorted([str(i), self.last_writer(i)] for i in range(34))
+        self.equal("the later writer wins", sorted(self.sql.rows("interop.turns", ["INT", "STRING"])), want)
+
+    @staticmethod
+    def last_writer(i):
+        """Round k writes k..k+9 by Java, then k+5..k+14 by SQL."""
+        last = None
+        for k in range(20):
+            if k <= i <= k + 9:
+                last = "java %d" % k
+            if k + 5 <= i <= k + 14:
+                last = "sql %d" % k
+        return last
+
+    def test_four_sessions(self):
+        self.foreign("four", "id integer NOT NULL, who integer, n integer", primary_key="id", bucket="2")
+        faults = []
+
+        def session(who):
+            try:
+                connection = psycopg2.connect(self.sql.dsn)
+                connection.autocommit = True
+                with connection.cursor() as cursor:
+                    for n in range(50):
+                        cursor.execute("INSERT INTO interop.four VALUES (%s, %s, %s), (0, %s, %s)", (1 + who * 50 + n, who, n, who, n))
+                connection.close()
+            except psycopg2.Error as failure:
+                faults.append("session %d: %s" % (who, failure))
+
+        threads = [threading.Thread(target=session, args=(who,)) for who in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.check("four sessions, 50 commits each", faults)
+        self.agree("four sessions at once", "four", ["INT", "INT", "INT"], 201)
+        appended = self.sql.run("SELECT count(*) FROM streamhouse.snapshots('interop.four') WHERE commit_kind = 'APPEND'")[0][0]
+        self.check("no snapshot is lost", None if appended == 200 else "%d snapshots" % appended)
+
+    # ---- the sync ----
+
+    def test_sync(self):
+        self.sql.run("DROP TABLE IF EXISTS public.synced; CREATE TABLE public.synced (id integer PRIMARY KEY, %s)"
+                     % ", ".join("%s %s" % (n, p) for n, _, p in TYPES))
+        for i, row in enumerate(VALUES):
+            self.sql.run("INSERT INTO public.synced VALUES (%s)" % ", ".join(["%s"] * len(COLUMNS)), [i] + row)
+        self.sql.run("DROP PUBLICATION IF EXISTS interop_pub; CREATE PUBLICATION interop_pub FOR TABLE public.synced")
+        self.sql.run("CALL streamhouse.create_sync('interop_sync', publication => 'interop_pub', server => 'interop', database => 'lake')")
+        try:
+            self.sql.run("CALL streamhouse.wait_for_sync('interop_sync')")
+            self.sql.run("INSERT INTO public.synced (id, i, s) SELECT n, n, repeat('x', n % 50) FROM generate_series(100, 1100) n")
+            self.sql.run("UPDATE public.synced SET s = 'updated', d9 = 1.25 WHERE id BETWEEN 200 AND 299")
+            self.sql.run("DELETE FROM public.synced WHERE id BETWEEN 300 AND 399")
+            self.sql.run("UPDATE public.synced SET id = id + 10000 WHERE id BETWEEN 400 AND 449")
+            self.sql.run("CALL streamhouse.wait_for_sync('interop_sync')")
+            types = ["INT"] + [t for _, t, _ in TYPES]
+            source = self.sql.rows("public.synced", types)
+            self.equal("Java reads what was synced", self.java.rows("lake.synced", types), source)
+            self.import_table("synced")
+            self.agree("synced table", "synced", types, len(source))
+        finally:
+            self.sql.run("CALL streamhouse.drop_sync('interop_sync')")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dsn", required=True)
+    parser.add_argument("--warehouse", required=True)
+    parser.add_argument("--classpath", required=True)
+    parser.add_argument("--only", default="")
+    sys.exit(Tests(parser.parse_args()).run())
