@@ -8,6 +8,7 @@
 
 #include "nodes/pg_list.h"
 #include "port/pg_bitutils.h"
+#include "utils/memutils.h"
 
 static List *
 new_list(NodeTag type, int length, int room)
