@@ -172,6 +172,12 @@ scan_pruner_create(LakeTable *table, const Predicate *predicate)
 	return pruner;
 }
 
+void
+scan_pruner_free(ScanPruner *pruner)
+{
+	MemoryContextDelete(pruner->context);
+}
+
 /* Number of fields of a serialised row, -1 when there is none. */
 static int32
 row_arity(BytesView row)

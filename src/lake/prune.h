@@ -15,6 +15,8 @@ typedef struct ScanPruner ScanPruner;
 /* predicate: over table fields, NULL for none.  Lives in CurrentMemoryContext. */
 extern ScanPruner *scan_pruner_create(LakeTable *table, const Predicate *predicate);
 
+extern void scan_pruner_free(ScanPruner *pruner);
+
 /* False if the manifest's entries surely hold no partition that matches. */
 extern bool scan_pruner_keeps_manifest(ScanPruner *pruner, const ManifestFileMeta *manifest);
 
