@@ -30,7 +30,10 @@ typedef struct TableSchema
 	List	   *options;		/* OptionPair * */
 	char	   *comment;		/* or NULL */
 	int64		time_millis;
+	struct JsonNode *unknown;	/* object of the file's members that we do not know, or NULL */
 } TableSchema;
+
+extern OptionPair *option_pair_make(const char *key, const char *value);
 
 /* Parse a schema file's text; path names it in errors. */
 extern TableSchema *schema_parse(const char *json, size_t length, const char *path);
@@ -45,11 +48,20 @@ extern TableSchema *schema_load_latest(const char *table_location, bool missing_
 /* Create-if-absent of schema-<id>; false if it exists. */
 extern bool schema_publish(const char *table_location, const TableSchema *schema);
 
+/* Deep copy into CurrentMemoryContext. */
+extern TableSchema *schema_copy(const TableSchema *schema);
+
 /* Position of a field by name, -1 if none. */
 extern int	schema_field(const TableSchema *schema, const char *name);
 
 /* The option's text, or NULL. */
 extern const char *schema_option(const TableSchema *schema, const char *key);
+
+/* Derive trimmed_keys from the primary and partition keys. */
+extern void schema_set_trimmed_keys(TableSchema *schema);
+
+/* The names of a comma separated list, without blanks around them. */
+extern List *schema_split_names(const char *text);
 
 /*
  * Build a schema for a new table from fields (ids are assigned here), key

@@ -68,7 +68,11 @@ extern LakeSnapshot *snapshot_load_tag(const char *table_location, const char *t
 extern LakeSnapshot *snapshot_parse(const char *json, size_t length, const char *path);
 extern char *snapshot_to_json(const LakeSnapshot *snapshot);
 
-/* Atomic create of snapshot-<id>: false if that id is taken.  The LATEST hint is written after, best effort. */
+/*
+ * Atomic create of snapshot-<id>: false if that id is taken.  The LATEST hint
+ * is written after, best effort.  ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN when
+ * the snapshot may be there all the same: then its files must be kept.
+ */
 extern bool snapshot_publish(const char *table_location, const LakeSnapshot *snapshot);
 
 extern void snapshot_write_earliest_hint(const char *table_location, int64 id);

@@ -492,15 +492,16 @@ local_publish(const char *path, const void *data, size_t length)
 	LocalWriter *writer = write_temporary(target, data, length);
 	bool		created = link_exclusively(writer, target);
 
+	char	   *parent = parent_of(target);
+
 	/* the temporary name goes before the folder is synced: one sync for both */
 	MemoryContextDelete(writer->base.context);
-	if (created)
-	{
-		char	   *parent = parent_of(target);
-
-		sync_directory(parent);
-		pfree(parent);
-	}
+	if (created && enableFsync && fsync_fname_ext(parent, true, false, WARNING) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+				 errmsg("outcome of publishing \"%s\" is unknown", path),
+				 errdetail("The file is there, but may be lost in a crash.")));
+	pfree(parent);
 	return created;
 }
 

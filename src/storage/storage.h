@@ -87,6 +87,8 @@ extern void storage_abort(StorageWriter *writer);
 /*
  * Atomic create-if-absent of a whole small file, durable on return.  False
  * when the name already exists: somebody else won.  Never overwrites.
+ * ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN when the file is there but perhaps
+ * not for long; any other error means that it is not there.
  */
 extern bool storage_publish(const char *path, const void *data, size_t length);
 
