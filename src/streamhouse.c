@@ -1,0 +1,21 @@
+/*
+ * streamhouse.c
+ *		The library's entry point: settings and workers.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "fdw/transaction.h"
+#include "settings.h"
+
+PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	settings_init();
+	transaction_init();
+}
