@@ -45,6 +45,9 @@ extern LakeTable *lake_table_create(const char *warehouse, const char *database,
 									const TableSchema *schema);
 extern void lake_table_close(LakeTable *table);
 
+/* The same table, with its schema as it is now, in a new child of CurrentMemoryContext.  Reads no file. */
+extern LakeTable *lake_table_copy(const LakeTable *table);
+
 /* A schema of the table by id, cached. */
 extern const TableSchema *lake_table_schema(LakeTable *table, int64 id);
 

@@ -1,0 +1,43 @@
+/*
+ * sequence.h
+ *		Sequence numbers of a table's buckets, as one writer knows them.
+ *
+ * Sequence numbers order the rows of a partition's bucket (format digest
+ * 6.6).  A writer goes on after the highest number of the files that are
+ * there.  Those it learns once from all manifests of a snapshot, later from
+ * the deltas of newer snapshots only.
+ */
+#ifndef STREAMHOUSE_LAKE_SEQUENCE_H
+#define STREAMHOUSE_LAKE_SEQUENCE_H
+
+#include "lake/table.h"
+
+typedef struct BucketState
+{
+	BytesView	partition;		/* serialised row */
+	int32		bucket;
+	int64		committed;		/* highest number in snapshots, -1: none */
+	int64		next;			/* the next one to give to a row */
+} BucketState;
+
+typedef struct SequenceMap SequenceMap;
+
+/* An empty map in a child of CurrentMemoryContext. */
+extern SequenceMap *sequence_map_create(LakeTable *table);
+
+/*
+ * Learn the numbers used in the snapshots up to latest (NULL: there is none).
+ * Numbers never go down.
+ */
+extern void sequence_map_refresh(SequenceMap *map, const LakeSnapshot *latest);
+
+/* The state of a bucket, made if need be; stays where it is. */
+extern BucketState *sequence_map_bucket(SequenceMap *map, BytesView partition, int32 bucket);
+
+/*
+ * Our own commit made this snapshot of the entries (ManifestEntry *), on top
+ * of the one that the map was refreshed to: its delta needs no reading.
+ */
+extern void sequence_map_committed(SequenceMap *map, const LakeSnapshot *snapshot, List *entries);
+
+#endif							/* STREAMHOUSE_LAKE_SEQUENCE_H */
