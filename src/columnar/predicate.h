@@ -27,8 +27,8 @@ typedef enum PredicateOp
 	PREDICATE_LE,
 	PREDICATE_GT,
 	PREDICATE_GE,
-	PREDICATE_IN,				/* values: sorted, distinct, not null */
-	PREDICATE_NOT_IN,			/* values: sorted, distinct, not null */
+	PREDICATE_IN,				/* values: sorted, distinct, not null, two at least */
+	PREDICATE_NOT_IN,			/* the same */
 	PREDICATE_IS_NULL,
 	PREDICATE_IS_NOT_NULL,
 	PREDICATE_STARTS_WITH,		/* string columns */
@@ -59,6 +59,10 @@ typedef struct ColumnStatistics
 /* Looks up a column's statistics; NULL when nothing is known. */
 typedef const ColumnStatistics *(*StatisticsLookup) (void *arg, int column);
 
+/*
+ * A leaf on copies of values (not of the bytes they point to).  IN and NOT IN
+ * are sorted here; comparison with NULL becomes PREDICATE_FALSE.
+ */
 extern Predicate *predicate_leaf(PredicateOp op, int column, const DataType *type, Scalar *values, int nvalues);
 
 /* AND/OR of a list; NIL gives NULL ("no predicate"), one child is returned itself. */
@@ -72,7 +76,7 @@ extern Predicate *predicate_combine(PredicateOp op, List *children);
  */
 extern int	predicate_filter(const Predicate *predicate, Vector *const *columns, int32 *selection, int nselected);
 
-/* May any of row_count rows match?  False only if surely none does. */
+/* May any of row_count rows (0: unknown how many) match?  False only if surely none does. */
 extern bool predicate_may_match(const Predicate *predicate, int64 row_count, StatisticsLookup lookup, void *arg);
 
 /*

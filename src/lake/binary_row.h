@@ -34,7 +34,7 @@ extern int32 binary_row_hash(BytesView row);
 
 /*
  * Hashes of many rows at once: types and columns (flat vectors) of the key.
- * out[k] is for row rows[k].
+ * out[k] is for row rows[k] (rows NULL: row k).
  */
 extern void binary_row_hash_vectors(Vector *const *columns, int ncolumns, const int32 *rows, int nrows, int32 *out);
 
