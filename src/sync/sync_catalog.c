@@ -1,0 +1,356 @@
+/*
+ * sync_catalog.c
+ *		The tables streamhouse.sync and streamhouse.sync_table.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "lake/schema.h"
+#include "sync/sync_catalog.h"
+
+#define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied"
+
+static Datum
+tuple_value(uint64 row, int column, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
+}
+
+/* A column that is never null. */
+static Datum
+tuple_datum(uint64 row, int column)
+{
+	bool		isnull;
+
+	return tuple_value(row, column, &isnull);
+}
+
+/* What a session was before it entered the catalog. */
+typedef struct CatalogAccess
+{
+	Oid			user;
+	int			security;
+	int			guc_level;
+} CatalogAccess;
+
+/*
+ * The catalog belongs to the extension: whoever may call the functions that
+ * lead here reads and writes it with the extension's rights, and with a safe
+ * search path.  An abort undoes all of this by itself.
+ */
+static void
+catalog_enter(CatalogAccess *access)
+{
+	GetUserIdAndSecContext(&access->user, &access->security);
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, access->security | SECURITY_LOCAL_USERID_CHANGE);
+	access->guc_level = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	SPI_connect();
+}
+
+static void
+catalog_leave(const CatalogAccess *access)
+{
+	SPI_finish();
+	AtEOXact_GUC(true, access->guc_level);
+	SetUserIdAndSecContext(access->user, access->security);
+}
+
+static void
+execute(const char *query, int expected, int nargs, Oid *types, Datum *values)
+{
+	int			result = SPI_execute_with_args(query, nargs, types, values, NULL, false, 0);
+
+	if (result != expected)
+		elog(ERROR, "could not execute \"%s\": %s", query, SPI_result_code_string(result));
+}
+
+/* One option's value as text; jsonb strings come without quotes. */
+static char *
+option_value_text(const char *key, const JsonbValue *value)
+{
+	switch (value->type)
+	{
+		case jbvString:
+			return pnstrdup(value->val.string.val, value->val.string.len);
+		case jbvNumeric:
+			return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+		case jbvBool:
+			return pstrdup(value->val.boolean ? "true" : "false");
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("value of option \"%s\" must be a string, a number or a boolean", key)));
+	}
+	return NULL;				/* keep compiler quiet */
+}
+
+List *
+sync_options_parse(Datum jsonb)
+{
+	Jsonb	   *document = DatumGetJsonbP(jsonb);
+	JsonbIterator *iterator;
+	JsonbIteratorToken token;
+	JsonbValue	value;
+	List	   *options = NIL;
+	OptionPair *option = NULL;
+
+	if (!JB_ROOT_IS_OBJECT(document))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options of a sync must be a JSON object")));
+
+	iterator = JsonbIteratorInit(&document->root);
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+		{
+			option = palloc0(sizeof(OptionPair));
+			option->key = pnstrdup(value.val.string.val, value.val.string.len);
+		}
+		else if (token == WJB_VALUE)
+		{
+			option->value = option_value_text(option->key, &value);
+			options = lappend(options, option);
+		}
+	}
+	return options;
+}
+
+static SyncRecord *
+sync_of_row(uint64 row)
+{
+	SyncRecord *sync = palloc0(sizeof(SyncRecord));
+
+	sync->name = TextDatumGetCString(tuple_datum(row, 1));
+	sync->slot = TextDatumGetCString(tuple_datum(row, 2));
+	sync->publication = TextDatumGetCString(tuple_datum(row, 3));
+	sync->server = TextDatumGetCString(tuple_datum(row, 4));
+	sync->database = TextDatumGetCString(tuple_datum(row, 5));
+	sync->flush_interval = DatumGetInt64(tuple_datum(row, 6));
+	sync->options = sync_options_parse(tuple_datum(row, 7));
+	sync->enabled = DatumGetBool(tuple_datum(row, 8));
+	sync->copied = DatumGetBool(tuple_datum(row, 9));
+	return sync;
+}
+
+static SyncTableRecord *
+table_of_row(uint64 row)
+{
+	SyncTableRecord *table = palloc0(sizeof(SyncTableRecord));
+	ArrayType  *columns;
+	int			i;
+
+	table->source = DatumGetObjectId(tuple_datum(row, 1));
+	table->source_name = TextDatumGetCString(tuple_datum(row, 2));
+	table->lake_table = TextDatumGetCString(tuple_datum(row, 3));
+	columns = DatumGetArrayTypePCopy(tuple_datum(row, 4));
+	table->ncolumns = ArrayGetNItems(ARR_NDIM(columns), ARR_DIMS(columns));
+	table->columns = palloc(sizeof(AttrNumber) * table->ncolumns);
+	for (i = 0; i < table->ncolumns; i++)
+		table->columns[i] = ((int16 *) ARR_DATA_PTR(columns))[i];
+	return table;
+}
+
+/*
+ * The name of a source comes as text even when the table is gone: then it is
+ * the number.
+ */
+static void
+load_tables(SyncRecord *sync, MemoryContext context)
+{
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+	uint64		i;
+
+	values[0] = CStringGetTextDatum(sync->name);
+	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns"
+			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
+			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+			" WHERE t.sync = $1 ORDER BY t.source::oid",
+			SPI_OK_SELECT, 1, types, values);
+	for (i = 0; i < SPI_processed; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		sync->tables = lappend(sync->tables, table_of_row(i));
+		MemoryContextSwitchTo(old);
+	}
+}
+
+static SyncRecord *
+find_by(const char *query, const char *value)
+{
+	CatalogAccess access;
+	MemoryContext context = CurrentMemoryContext;
+	SyncRecord *sync = NULL;
+	CatalogAccess access;
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(value);
+	execute(query, SPI_OK_SELECT, 1, types, values);
+	if (SPI_processed > 0)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		sync = sync_of_row(0);
+		MemoryContextSwitchTo(old);
+		load_tables(sync, context);
+	}
+	catalog_leave(&access);
+	return sync;
+}
+
+SyncRecord *
+sync_catalog_find(const char *name)
+{
+	return find_by("SELECT " SYNC_COLUMNS " FROM streamhouse.sync WHERE name = $1", name);
+}
+
+SyncRecord *
+sync_catalog_find_by_slot(const char *slot)
+{
+	return find_by("SELECT " SYNC_COLUMNS " FROM streamhouse.sync WHERE slot = $1::name", slot);
+}
+
+List *
+sync_catalog_list(void)
+{
+	CatalogAccess access;
+	MemoryContext context = CurrentMemoryContext;
+	List	   *result = NIL;
+	uint64		i;
+
+	catalog_enter(&access);
+	execute("SELECT " SYNC_COLUMNS " FROM streamhouse.sync ORDER BY name", SPI_OK_SELECT, 0, NULL, NULL);
+	for (i = 0; i < SPI_processed; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		result = lappend(result, sync_of_row(i));
+		MemoryContextSwitchTo(old);
+	}
+	catalog_leave(&access);
+	return result;
+}
+
+static Datum
+columns_array(const SyncTableRecord *table)
+{
+	Datum	   *elements = palloc(sizeof(Datum) * table->ncolumns);
+	int			i;
+
+	for (i = 0; i < table->ncolumns; i++)
+		elements[i] = Int16GetDatum(table->columns[i]);
+	return PointerGetDatum(construct_array(elements, table->ncolumns, INT2OID, sizeof(int16), true, TYPALIGN_SHORT));
+}
+
+static void
+insert_table(const char *sync, const SyncTableRecord *table)
+{
+	Oid			types[4] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID};
+	Datum		values[4];
+
+	values[0] = CStringGetTextDatum(sync);
+	values[1] = ObjectIdGetDatum(table->source);
+	values[2] = CStringGetTextDatum(table->lake_table);
+	values[3] = columns_array(table);
+	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns) VALUES ($1, $2, $3, $4)",
+			SPI_OK_INSERT, 4, types, values);
+}
+
+void
+sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
+{
+	CatalogAccess access;
+	Oid			types[7] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID};
+	Datum		values[7];
+	ListCell   *cell;
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(sync->name);
+	values[1] = CStringGetTextDatum(sync->slot);
+	values[2] = CStringGetTextDatum(sync->publication);
+	values[3] = CStringGetTextDatum(sync->server);
+	values[4] = CStringGetTextDatum(sync->database);
+	values[5] = flush_interval;
+	values[6] = options;
+	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options)"
+			" VALUES ($1, $2::name, $3, $4, $5, $6, $7)",
+			SPI_OK_INSERT, 7, types, values);
+	foreach(cell, sync->tables)
+		insert_table(sync->name, lfirst(cell));
+	catalog_leave(&access);
+}
+
+/* Run a statement about one sync. */
+static void
+execute_about(const char *query, int expected, const char *sync)
+{
+	CatalogAccess access;
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(sync);
+	execute(query, expected, 1, types, values);
+	catalog_leave(&access);
+}
+
+void
+sync_catalog_delete(const char *name)
+{
+	execute_about("DELETE FROM streamhouse.sync WHERE name = $1", SPI_OK_DELETE, name);
+}
+
+void
+sync_catalog_set_enabled(const char *name, bool enabled)
+{
+	execute_about(enabled ? "UPDATE streamhouse.sync SET enabled = true WHERE name = $1"
+				  : "UPDATE streamhouse.sync SET enabled = false WHERE name = $1",
+				  SPI_OK_UPDATE, name);
+}
+
+void
+sync_catalog_set_copied(const char *slot)
+{
+	execute_about("UPDATE streamhouse.sync SET copied = true WHERE slot = $1::name", SPI_OK_UPDATE, slot);
+}
+
+bool
+publication_actions(const char *publication, PublishedActions *actions)
+{
+	CatalogAccess access;
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+	bool		found;
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(publication);
+	execute("SELECT pubinsert, pubupdate, pubdelete, pubtruncate FROM pg_catalog.pg_publication WHERE pubname = $1",
+			SPI_OK_SELECT, 1, types, values);
+	found = SPI_processed > 0;
+	if (found)
+	{
+		actions->insert = DatumGetBool(tuple_datum(0, 1));
+		actions->update = DatumGetBool(tuple_datum(0, 2));
+		actions->delete = DatumGetBool(tuple_datum(0, 3));
+		actions->truncate = DatumGetBool(tuple_datum(0, 4));
+	}
+	catalog_leave(&access);
+	return found;
+}

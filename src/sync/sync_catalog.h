@@ -1,0 +1,68 @@
+/*
+ * sync_catalog.h
+ *		The tables streamhouse.sync and streamhouse.sync_table.
+ *
+ * All functions need a transaction with an active snapshot.  Results are
+ * allocated in CurrentMemoryContext.
+ */
+#ifndef STREAMHOUSE_SYNC_CATALOG_H
+#define STREAMHOUSE_SYNC_CATALOG_H
+
+#include "postgres.h"
+
+#include "access/attnum.h"
+#include "nodes/pg_list.h"
+
+typedef struct SyncTableRecord
+{
+	Oid			source;
+	char	   *source_name;	/* "schema.table", as it is called now */
+	char	   *lake_table;
+	int			ncolumns;
+	AttrNumber *columns;		/* of the source, in the order of the lake's fields */
+} SyncTableRecord;
+
+typedef struct SyncRecord
+{
+	char	   *name;
+	char	   *slot;
+	char	   *publication;
+	char	   *server;
+	char	   *database;
+	int64		flush_interval; /* microseconds */
+	List	   *options;		/* OptionPair *: of lake tables made by the sync */
+	bool		enabled;
+	bool		copied;
+	List	   *tables;			/* SyncTableRecord *, by source oid */
+} SyncRecord;
+
+/* What a publication publishes. */
+typedef struct PublishedActions
+{
+	bool		insert;
+	bool		update;
+	bool		delete;
+	bool		truncate;
+} PublishedActions;
+
+/* By name or by slot; NULL when there is none. */
+extern SyncRecord *sync_catalog_find(const char *name);
+extern SyncRecord *sync_catalog_find_by_slot(const char *slot);
+
+/* Slots (char *) of all syncs of this database, and names by slot of those enabled. */
+extern List *sync_catalog_list(void);	/* SyncRecord *, without tables */
+
+/* Insert with its tables; flush_interval and options as given by the user. */
+extern void sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options);
+
+extern void sync_catalog_delete(const char *name);
+extern void sync_catalog_set_enabled(const char *name, bool enabled);
+extern void sync_catalog_set_copied(const char *slot);
+
+/* False when there is no such publication. */
+extern bool publication_actions(const char *publication, PublishedActions *actions);
+
+/* {"key": "value"} as OptionPair *; ERROR unless all values are strings, numbers or booleans. */
+extern List *sync_options_parse(Datum jsonb);
+
+#endif							/* STREAMHOUSE_SYNC_CATALOG_H */

@@ -1,0 +1,280 @@
+/*
+ * shared_state.c
+ *		What the background workers and the sessions know of each other.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "worker/shared_state.h"
+
+#define TRANCHE_NAME "streamhouse"
+
+SharedState *shared_state = NULL;
+
+static shmem_request_hook_type previous_request_hook = NULL;
+static shmem_startup_hook_type previous_startup_hook = NULL;
+
+static void
+request_shared_memory(void)
+{
+	if (previous_request_hook)
+		previous_request_hook();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(SharedState)));
+	RequestNamedLWLockTranche(TRANCHE_NAME, 1);
+}
+
+static void
+start_shared_memory(void)
+{
+	bool		found;
+	SharedState *state;
+	int			i;
+
+	if (previous_startup_hook)
+		previous_startup_hook();
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	state = ShmemInitStruct("streamhouse", sizeof(SharedState), &found);
+	if (!found)
+	{
+		memset(state, 0, sizeof(SharedState));
+		state->lock = &GetNamedLWLockTranche(TRANCHE_NAME)->lock;
+		for (i = 0; i < MAX_SYNCS; i++)
+			ConditionVariableInit(&state->syncs[i].progress);
+	}
+	LWLockRelease(AddinShmemInitLock);
+	shared_state = state;
+}
+
+void
+shared_state_init(void)
+{
+	previous_request_hook = shmem_request_hook;
+	shmem_request_hook = request_shared_memory;
+	previous_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = start_shared_memory;
+}
+
+void
+shared_state_require(void)
+{
+	if (shared_state == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("streamhouse must be loaded at server start"),
+				 errhint("Add \"streamhouse\" to shared_preload_libraries and restart the server.")));
+}
+
+void
+shared_launcher_wake(void)
+{
+	Latch	   *latch;
+
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	latch = shared_state->launcher_latch;
+	LWLockRelease(shared_state->lock);
+	if (latch)
+		SetLatch(latch);
+}
+
+/* Make an entry wanted, at once even after failures. */
+static void
+worker_want(WorkerState *worker, Oid database)
+{
+	worker->in_use = true;
+	worker->database = database;
+	worker->wanted = true;
+	worker->failures = 0;
+	worker->next_start = 0;
+}
+
+SyncState *
+shared_sync_find(const char *slot)
+{
+	int			i;
+
+	for (i = 0; i < MAX_SYNCS; i++)
+	{
+		SyncState  *sync = &shared_state->syncs[i];
+
+		if (sync->worker.in_use && strcmp(NameStr(sync->slot), slot) == 0)
+			return sync;
+	}
+	return NULL;
+}
+
+/* Reset an unused entry for a sync; the condition variable lives on. */
+static void
+sync_entry_init(SyncState *sync, const char *slot, const char *name)
+{
+	memset(&sync->worker, 0, sizeof(WorkerState));
+	namestrcpy(&sync->slot, slot);
+	namestrcpy(&sync->name, name);
+	sync->phase = SYNC_STARTING;
+	sync->visible = InvalidXLogRecPtr;
+	sync->flush_request = InvalidXLogRecPtr;
+	sync->commit_time = 0;
+	sync->rows = 0;
+	sync->error[0] = '\0';
+}
+
+bool
+shared_sync_start(Oid database, const char *slot, const char *name)
+{
+	SyncState  *sync;
+	int			i;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	sync = shared_sync_find(slot);
+	for (i = 0; i < MAX_SYNCS && sync == NULL; i++)
+	{
+		if (!shared_state->syncs[i].worker.in_use)
+		{
+			sync = &shared_state->syncs[i];
+			sync_entry_init(sync, slot, name);
+		}
+	}
+	if (sync)
+		worker_want(&sync->worker, database);
+	LWLockRelease(shared_state->lock);
+
+	shared_launcher_wake();
+	return sync != NULL;
+}
+
+static DatabaseState *
+database_find(Oid database)
+{
+	int			i;
+
+	for (i = 0; i < MAX_DATABASES; i++)
+	{
+		DatabaseState *entry = &shared_state->databases[i];
+
+		if (entry->worker.in_use && entry->worker.database == database)
+			return entry;
+	}
+	return NULL;
+}
+
+bool
+shared_database_start(Oid database)
+{
+	DatabaseState *entry;
+	int			i;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	entry = database_find(database);
+	for (i = 0; i < MAX_DATABASES && entry == NULL; i++)
+	{
+		if (!shared_state->databases[i].worker.in_use)
+		{
+			entry = &shared_state->databases[i];
+			memset(entry, 0, sizeof(DatabaseState));
+		}
+	}
+	if (entry)
+		worker_want(&entry->worker, database);
+	LWLockRelease(shared_state->lock);
+
+	shared_launcher_wake();
+	return entry != NULL;
+}
+
+/* Ask the entry's worker to stop; the lock must be held. */
+static void
+worker_unwant(WorkerState *worker)
+{
+	worker->wanted = false;
+	if (worker->latch)
+		SetLatch(worker->latch);
+}
+
+void
+shared_sync_stop(const char *slot)
+{
+	SyncState  *sync;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	sync = shared_sync_find(slot);
+	if (sync)
+	{
+		worker_unwant(&sync->worker);
+		ConditionVariableBroadcast(&sync->progress);
+	}
+	LWLockRelease(shared_state->lock);
+	shared_launcher_wake();
+}
+
+void
+shared_database_stop(Oid database)
+{
+	DatabaseState *entry;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	entry = database_find(database);
+	if (entry)
+		worker_unwant(&entry->worker);
+	LWLockRelease(shared_state->lock);
+	shared_launcher_wake();
+}
+
+static void
+worker_detach(int code, Datum arg)
+{
+	WorkerState *worker = (WorkerState *) DatumGetPointer(arg);
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	worker->pid = 0;
+	worker->latch = NULL;
+	LWLockRelease(shared_state->lock);
+	shared_launcher_wake();
+}
+
+bool
+shared_worker_attach(WorkerState *worker)
+{
+	bool		wanted;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	wanted = worker->in_use && worker->wanted && worker->pid == 0;
+	if (wanted)
+	{
+		worker->pid = MyProcPid;
+		worker->latch = MyLatch;
+	}
+	LWLockRelease(shared_state->lock);
+	if (wanted)
+		before_shmem_exit(worker_detach, PointerGetDatum(worker));
+	return wanted;
+}
+
+bool
+shared_worker_wanted(WorkerState *worker)
+{
+	bool		wanted;
+
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	wanted = worker->wanted;
+	LWLockRelease(shared_state->lock);
+	return wanted;
+}
+
+void
+shared_error_set(char *target, const char *message, const char *detail)
+{
+	char	   *text = detail ? psprintf("%s (%s)", message, detail) : pstrdup(message);
+	int			length = pg_mbcliplen(text, strlen(text), SYNC_ERROR_LENGTH - 1);
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	memcpy(target, text, length);
+	target[length] = '\0';
+	LWLockRelease(shared_state->lock);
+	pfree(text);
+}

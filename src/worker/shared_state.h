@@ -1,0 +1,126 @@
+/*
+ * shared_state.h
+ *		What the background workers and the sessions know of each other.
+ *
+ * A fixed array of syncs and one of databases lie in shared memory, guarded
+ * by one lightweight lock.  Sessions create entries (at commit) and ask for
+ * stops; only the launcher removes entries, when no worker is left for them.
+ * Nothing here is durable: what is wanted stands in the catalog tables, and
+ * how far a sync has come stands in the lake.
+ */
+#ifndef STREAMHOUSE_SHARED_STATE_H
+#define STREAMHOUSE_SHARED_STATE_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+#include "datatype/timestamp.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+
+#define MAX_SYNCS 64			/* in the whole server */
+#define MAX_DATABASES 64		/* with the extension */
+#define SYNC_ERROR_LENGTH 1024
+
+typedef enum SyncPhase
+{
+	SYNC_STARTING,
+	SYNC_COPYING,
+	SYNC_STREAMING,
+	SYNC_FAILING
+} SyncPhase;
+
+/* The part of an entry that the launcher works with, for either kind of worker. */
+typedef struct WorkerState
+{
+	bool		in_use;
+	Oid			database;
+	bool		wanted;			/* keep a worker running; false asks it to stop */
+	pid_t		pid;			/* 0: none */
+	Latch	   *latch;			/* of the worker; may be stale, which is harmless */
+	int			failures;		/* in a row; the worker resets it */
+	TimestampTz next_start;
+} WorkerState;
+
+typedef struct SyncState
+{
+	WorkerState worker;
+	NameData	slot;			/* replication slot and commit user: the key */
+	NameData	name;
+	SyncPhase	phase;
+	XLogRecPtr	visible;		/* all that was committed up to here is in the lake */
+	XLogRecPtr	flush_request;	/* a session waits for this position: do not wait for the interval */
+	TimestampTz commit_time;	/* of the newest source transaction in the lake */
+	int64		rows;			/* written to the lake since the worker started */
+	char		error[SYNC_ERROR_LENGTH];	/* of the last failure; empty when it has recovered */
+	ConditionVariable progress; /* broadcast when visible or phase change */
+} SyncState;
+
+typedef enum MaintenancePhase
+{
+	MAINTENANCE_IDLE,
+	MAINTENANCE_COMPACTING,
+	MAINTENANCE_EXPIRING
+} MaintenancePhase;
+
+typedef struct DatabaseState
+{
+	WorkerState worker;
+	MaintenancePhase phase;
+	char		table[2 * NAMEDATALEN]; /* lake table at work on */
+	TimestampTz started;		/* the work on that table */
+	int64		buckets_done;
+	int64		buckets_total;
+	int64		rows_written;
+	int64		bytes_written;
+	int64		compactions;	/* since the worker started */
+	int64		expired_snapshots;
+	char		error[SYNC_ERROR_LENGTH];	/* of the last table that failed */
+} DatabaseState;
+
+typedef struct SharedState
+{
+	LWLock	   *lock;
+	pid_t		launcher_pid;
+	Latch	   *launcher_latch;
+	SyncState	syncs[MAX_SYNCS];
+	DatabaseState databases[MAX_DATABASES];
+} SharedState;
+
+/* NULL when the library is not in shared_preload_libraries. */
+extern SharedState *shared_state;
+
+/* Register the hooks that reserve and set up the shared memory; while preloading. */
+extern void shared_state_init(void);
+
+/* ERROR, with what to do, when the library is not preloaded. */
+extern void shared_state_require(void);
+
+/*
+ * Ask for a worker, creating the entry when there is none.  False when the
+ * array is full.  Wakes the launcher.
+ */
+extern bool shared_sync_start(Oid database, const char *slot, const char *name);
+extern bool shared_database_start(Oid database);
+
+/* Ask for a stop; the launcher removes the entry. */
+extern void shared_sync_stop(const char *slot);
+extern void shared_database_stop(Oid database);
+
+/* The entry of a sync, or NULL; the lock must be held. */
+extern SyncState *shared_sync_find(const char *slot);
+
+/*
+ * Called by a worker at its start: takes the entry over until the process
+ * ends.  False when the worker is no longer wanted.
+ */
+extern bool shared_worker_attach(WorkerState *worker);
+extern bool shared_worker_wanted(WorkerState *worker);
+
+/* Remember the text of the current failure, cut to fit. */
+extern void shared_error_set(char *target, const char *message, const char *detail);
+
+extern void shared_launcher_wake(void);
+
+#endif							/* STREAMHOUSE_SHARED_STATE_H */

@@ -1,0 +1,48 @@
+/*
+ * worker.h
+ *		The background processes: one launcher for the server, a maintenance
+ *		worker for each database with the extension, and a worker for each sync.
+ */
+#ifndef STREAMHOUSE_WORKER_H
+#define STREAMHOUSE_WORKER_H
+
+#include "postgres.h"
+
+/* As pg_stat_activity.backend_type shows them. */
+#define LAUNCHER_TYPE "streamhouse launcher"
+#define MAINTENANCE_TYPE "streamhouse maintenance"
+#define SYNC_TYPE "streamhouse sync"
+
+/* Reserve shared memory and register the launcher; from _PG_init while preloading. */
+extern void worker_init(void);
+
+/*
+ * What the current transaction asks of the workers, done when it commits:
+ * start or stop a sync, start this database's maintenance worker.
+ */
+extern void worker_start_sync_at_commit(const char *slot, const char *name);
+extern void worker_stop_sync_at_commit(const char *slot);
+extern void worker_start_maintenance_at_commit(void);
+
+/* Set the signal handlers that all our workers have, and begin to receive signals. */
+extern void worker_handle_signals(void);
+
+/* Reload the configuration if asked to. */
+extern void worker_handle_reload(void);
+
+/*
+ * Make and take down a transaction with an active snapshot, and leave the
+ * caller's memory context current afterwards.
+ */
+extern void worker_begin_transaction(void);
+extern void worker_end_transaction(MemoryContext context);
+
+/* Is the extension installed in this database?  In a transaction. */
+extern bool worker_extension_exists(void);
+
+/* Entry points, by name in the library. */
+extern PGDLLEXPORT void streamhouse_launcher_main(Datum argument);
+extern PGDLLEXPORT void streamhouse_maintenance_main(Datum argument);
+extern PGDLLEXPORT void streamhouse_sync_main(Datum argument);
+
+#endif							/* STREAMHOUSE_WORKER_H */
