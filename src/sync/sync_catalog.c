@@ -196,7 +196,6 @@ find_by(const char *query, const char *value)
 	CatalogAccess access;
 	MemoryContext context = CurrentMemoryContext;
 	SyncRecord *sync = NULL;
-	CatalogAccess access;
 	Oid			types[1] = {TEXTOID};
 	Datum		values[1];
 
