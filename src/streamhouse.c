@@ -5,9 +5,11 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 
 #include "fdw/transaction.h"
 #include "settings.h"
+#include "worker/worker.h"
 
 PG_MODULE_MAGIC;
 
@@ -18,4 +20,6 @@ _PG_init(void)
 {
 	settings_init();
 	transaction_init();
+	if (process_shared_preload_libraries_in_progress)
+		worker_init();
 }

@@ -1,0 +1,290 @@
+/*
+ * encode.c
+ *		A Datum becomes a Scalar of a lake column.
+ *
+ * What the lake type cannot hold is an error, never a changed value; only
+ * fractions that are too fine are rounded, as an SQL assignment does.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "common/int.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "fdw/decimal.h"
+#include "fdw/epoch.h"
+#include "fdw/types.h"
+
+static pg_noinline void
+value_out_of_range(const ColumnEncoder *encoder)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("value for column \"%s\" of table \"%s\" is out of range", encoder->column, encoder->table),
+			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type))));
+}
+
+static pg_noinline void
+value_too_long(const ColumnEncoder *encoder)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+			 errmsg("value for column \"%s\" of table \"%s\" is too long", encoder->column, encoder->table),
+			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type))));
+}
+
+static pg_noinline void
+value_special(const ColumnEncoder *encoder, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("column \"%s\" of table \"%s\" cannot hold %s", encoder->column, encoder->table, what),
+			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type)),
+			 errhint("Write NULL or another value instead.")));
+}
+
+static void
+encode_boolean(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	out->v.i8 = DatumGetBool(value) ? 1 : 0;
+}
+
+static void
+encode_tinyint(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	int16		number = DatumGetInt16(value);
+
+	if (number < PG_INT8_MIN || number > PG_INT8_MAX)
+		value_out_of_range(encoder);
+	out->v.i8 = (int8) number;
+}
+
+static void
+encode_smallint(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	out->v.i16 = DatumGetInt16(value);
+}
+
+static void
+encode_int(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	out->v.i32 = DatumGetInt32(value);
+}
+
+static void
+encode_bigint(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	out->v.i64 = DatumGetInt64(value);
+}
+
+static void
+encode_float(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	out->v.f32 = DatumGetFloat4(value);
+}
+
+static void
+encode_double(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	out->v.f64 = DatumGetFloat8(value);
+}
+
+static void
+encode_decimal(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	const DataType *type = encoder->type;
+	DecimalValue decimal = decimal_from_numeric(PG_DETOAST_DATUM_PACKED(value), type->scale);
+
+	switch (decimal.place)
+	{
+		case DECIMAL_NAN:
+			value_special(encoder, "NaN");
+			break;
+		case DECIMAL_PLUS_INFINITY:
+		case DECIMAL_MINUS_INFINITY:
+			value_special(encoder, "infinity");
+			break;
+		case DECIMAL_BELOW:
+		case DECIMAL_ABOVE:
+			value_out_of_range(encoder);
+			break;
+		case DECIMAL_FINITE:
+			if (!decimal_fits(decimal.rounded, type->precision))
+				value_out_of_range(encoder);
+			break;
+	}
+	if (type->physical == PHYSICAL_INT64)
+		out->v.i64 = (int64) decimal.rounded;
+	else
+		out->v.i128 = decimal.rounded;
+}
+
+static void
+encode_date(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	DateADT		date = DatumGetDateADT(value);
+
+	if (DATE_NOT_FINITE(date))
+		value_special(encoder, "infinity");
+	out->v.i32 = date + EPOCH_DAYS;
+}
+
+/* Round micros to a type's precision, halves away from zero as the server does. */
+static int64
+round_micros(int64 micros, int precision)
+{
+	static const int64 units[] = {1000000, 100000, 10000, 1000, 100, 10, 1};
+	int64		unit = units[Min(precision, MAX_TIMESTAMP_PRECISION)];
+
+	if (unit == 1)
+		return micros;
+	return micros < 0 ? -((-micros + unit / 2) / unit * unit) : (micros + unit / 2) / unit * unit;
+}
+
+static void
+encode_time(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	int			precision = Min(encoder->type->precision, MILLIS_PRECISION);
+	int64		millis = round_micros(DatumGetTimeADT(value), precision) / MICROS_PER_MILLI;
+
+	/* SQL has 24:00:00, the lake does not */
+	if (millis >= MILLIS_PER_DAY)
+		value_out_of_range(encoder);
+	out->v.i32 = (int32) millis;
+}
+
+static void
+encode_timestamp(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	Timestamp	timestamp = DatumGetTimestamp(value);
+	int			precision = encoder->type->precision;
+	int64		micros;
+
+	if (TIMESTAMP_NOT_FINITE(timestamp))
+		value_special(encoder, "infinity");
+
+	/* counted from 1970, the last year that the server knows overflows */
+	if (pg_add_s64_overflow(round_micros(timestamp, precision), EPOCH_MICROS, &micros))
+		value_out_of_range(encoder);
+	if (encoder->type->physical == PHYSICAL_INT128)
+		out->v.i128 = (int128) micros * NANOS_PER_MICRO;
+	else if (precision <= MILLIS_PRECISION)
+		out->v.i64 = micros / MICROS_PER_MILLI;
+	else
+		out->v.i64 = micros;
+}
+
+static void
+encode_bytes(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+
+	out->v.bytes.data = VARDATA_ANY(bytes);
+	out->v.bytes.length = VARSIZE_ANY_EXHDR(bytes);
+	if (out->v.bytes.length > (uint32) encoder->type->length)
+		value_too_long(encoder);
+}
+
+static void
+encode_string(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	struct varlena *text = PG_DETOAST_DATUM_PACKED(value);
+	BytesView  *view = &out->v.bytes;
+
+	view->data = VARDATA_ANY(text);
+	view->length = VARSIZE_ANY_EXHDR(text);
+	if (encoder->typid == BPCHAROID)
+		view->length = bpchartruelen(VARDATA_ANY(text), view->length);
+
+	/* lengths of strings are in characters */
+	if (view->length > (uint32) encoder->type->length &&
+		pg_mbstrlen_with_len(view->data, view->length) > encoder->type->length)
+		value_too_long(encoder);
+}
+
+/* The type whose Datums a function takes, and the function. */
+typedef struct EncoderEntry
+{
+	TypeRoot	root;
+	Oid			typid;
+	EncodeFunction encode;
+} EncoderEntry;
+
+static const EncoderEntry encoders[] = {
+	{TYPE_BOOLEAN, BOOLOID, encode_boolean},
+	{TYPE_TINYINT, INT2OID, encode_tinyint},
+	{TYPE_SMALLINT, INT2OID, encode_smallint},
+	{TYPE_INT, INT4OID, encode_int},
+	{TYPE_BIGINT, INT8OID, encode_bigint},
+	{TYPE_FLOAT, FLOAT4OID, encode_float},
+	{TYPE_DOUBLE, FLOAT8OID, encode_double},
+	{TYPE_DECIMAL, NUMERICOID, encode_decimal},
+	{TYPE_CHAR, BPCHAROID, encode_string},
+	{TYPE_CHAR, VARCHAROID, encode_string},
+	{TYPE_CHAR, TEXTOID, encode_string},
+	{TYPE_VARCHAR, BPCHAROID, encode_string},
+	{TYPE_VARCHAR, VARCHAROID, encode_string},
+	{TYPE_VARCHAR, TEXTOID, encode_string},
+	{TYPE_BINARY, BYTEAOID, encode_bytes},
+	{TYPE_VARBINARY, BYTEAOID, encode_bytes},
+	{TYPE_DATE, DATEOID, encode_date},
+	{TYPE_TIME, TIMEOID, encode_time},
+	{TYPE_TIMESTAMP, TIMESTAMPOID, encode_timestamp},
+	{TYPE_TIMESTAMP_LTZ, TIMESTAMPTZOID, encode_timestamp},
+};
+
+static void
+check_encoding(const ColumnEncoder *encoder)
+{
+	if (GetDatabaseEncoding() != PG_UTF8)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot write column \"%s\" of table \"%s\" from a database with encoding \"%s\"",
+						encoder->column, encoder->table, GetDatabaseEncodingName()),
+				 errhint("Use a database with encoding UTF8.")));
+}
+
+void
+column_encoder_init(ColumnEncoder *encoder, const char *table, const char *column, const DataType *type,
+					Oid typid)
+{
+	int			i;
+
+	encoder->table = table;
+	encoder->column = column;
+	encoder->type = type;
+	encoder->typid = getBaseType(typid);
+	if (type_is_string(type))
+		check_encoding(encoder);
+	for (i = 0; i < lengthof(encoders); i++)
+	{
+		if (encoders[i].root == type->root && encoders[i].typid == encoder->typid)
+		{
+			encoder->encode = encoders[i].encode;
+			return;
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" of table \"%s\" cannot take values of type %s",
+					column, table, format_type_be(typid)),
+			 errdetail("The column's type in the lake is %s.", type_to_text(type))));
+}
+
+void
+column_encode(const ColumnEncoder *encoder, Datum value, bool isnull, Scalar *out)
+{
+	out->isnull = isnull;
+	if (!isnull)
+		encoder->encode(encoder, value, out);
+	else if (!encoder->type->nullable)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg("null value for column \"%s\" of table \"%s\", which is NOT NULL in the lake",
+						encoder->column, encoder->table)));
+}

@@ -1,0 +1,214 @@
+/*
+ * types.c
+ *		Which SQL type shows a lake type, and the reverse.
+ *
+ * The conversion of values is in decode.c and encode.c.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "fdw/types.h"
+
+/* numeric's type modifier, as numeric.c has it */
+#define NUMERIC_TYPMOD(precision, scale) ((((precision) << 16) | ((scale) & 0x7FF)) + VARHDRSZ)
+#define NUMERIC_TYPMOD_PRECISION(typmod) ((((typmod) - VARHDRSZ) >> 16) & 0xFFFF)
+#define NUMERIC_TYPMOD_SCALE(typmod) (((((typmod) - VARHDRSZ) & 0x7FF) ^ 1024) - 1024)
+
+#define MAX_CHARACTER_LENGTH 10485760	/* of character(n) and varchar(n) */
+#define LAKE_TIME_PRECISION 3	/* times are stored as milliseconds */
+
+bool
+sql_type_of_lake(const DataType *type, Oid *typid, int32 *typmod)
+{
+	*typmod = -1;
+	switch (type->root)
+	{
+		case TYPE_BOOLEAN:
+			*typid = BOOLOID;
+			return true;
+		case TYPE_TINYINT:
+		case TYPE_SMALLINT:
+			*typid = INT2OID;
+			return true;
+		case TYPE_INT:
+			*typid = INT4OID;
+			return true;
+		case TYPE_BIGINT:
+			*typid = INT8OID;
+			return true;
+		case TYPE_FLOAT:
+			*typid = FLOAT4OID;
+			return true;
+		case TYPE_DOUBLE:
+			*typid = FLOAT8OID;
+			return true;
+		case TYPE_DECIMAL:
+			*typid = NUMERICOID;
+			*typmod = NUMERIC_TYPMOD(type->precision, type->scale);
+			return true;
+		case TYPE_CHAR:
+		case TYPE_VARCHAR:
+			*typid = type->length > MAX_CHARACTER_LENGTH ? TEXTOID :
+				type->root == TYPE_CHAR ? BPCHAROID : VARCHAROID;
+			if (*typid != TEXTOID)
+				*typmod = type->length + VARHDRSZ;
+			return true;
+		case TYPE_BINARY:
+		case TYPE_VARBINARY:
+			*typid = BYTEAOID;
+			return true;
+		case TYPE_DATE:
+			*typid = DATEOID;
+			return true;
+		case TYPE_TIME:
+			*typid = TIMEOID;
+			*typmod = Min(type->precision, LAKE_TIME_PRECISION);
+			return true;
+		case TYPE_TIMESTAMP:
+			*typid = TIMESTAMPOID;
+			*typmod = Min(type->precision, MAX_TIMESTAMP_PRECISION);
+			return true;
+		case TYPE_TIMESTAMP_LTZ:
+			*typid = TIMESTAMPTZOID;
+			*typmod = Min(type->precision, MAX_TIMESTAMP_PRECISION);
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+refuse_type(const char *column, Oid typid, int32 typmod, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("column \"%s\" has type %s, which a lake table cannot have",
+					column, format_type_with_typemod(typid, typmod)),
+			 errhint("%s", hint)));
+}
+
+static DataType *
+lake_decimal(const char *column, int32 typmod, bool nullable)
+{
+	int			precision;
+	int			scale;
+
+	if (typmod < (int32) VARHDRSZ)
+		refuse_type(column, NUMERICOID, typmod,
+					"Give precision and scale, up to numeric(38, 38).");
+	precision = NUMERIC_TYPMOD_PRECISION(typmod);
+	scale = NUMERIC_TYPMOD_SCALE(typmod);
+	if (precision > TYPE_MAX_DECIMAL_PRECISION || scale < 0 || scale > precision)
+		refuse_type(column, NUMERICOID, typmod,
+					"Precision can be up to 38, and scale from 0 to the precision.");
+	return type_make(TYPE_DECIMAL, precision, scale, nullable);
+}
+
+static DataType *
+lake_timestamp(TypeRoot root, int32 typmod, bool nullable)
+{
+	return type_make(root, typmod < 0 ? MAX_TIMESTAMP_PRECISION : typmod, 0, nullable);
+}
+
+DataType *
+lake_type_of_sql(const char *column, Oid typid, int32 typmod, bool nullable)
+{
+	typid = getBaseTypeAndTypmod(typid, &typmod);
+	switch (typid)
+	{
+		case BOOLOID:
+			return type_make(TYPE_BOOLEAN, 0, 0, nullable);
+		case INT2OID:
+			return type_make(TYPE_SMALLINT, 0, 0, nullable);
+		case INT4OID:
+			return type_make(TYPE_INT, 0, 0, nullable);
+		case INT8OID:
+			return type_make(TYPE_BIGINT, 0, 0, nullable);
+		case FLOAT4OID:
+			return type_make(TYPE_FLOAT, 0, 0, nullable);
+		case FLOAT8OID:
+			return type_make(TYPE_DOUBLE, 0, 0, nullable);
+		case NUMERICOID:
+			return lake_decimal(column, typmod, nullable);
+		case TEXTOID:
+			return type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, nullable);
+		case VARCHAROID:
+			return type_make(TYPE_VARCHAR, typmod < 0 ? TYPE_MAX_LENGTH : typmod - VARHDRSZ, 0, nullable);
+		case BPCHAROID:
+			if (typmod < 0)
+				refuse_type(column, typid, typmod, "Use text, or character with a length.");
+			return type_make(TYPE_CHAR, typmod - VARHDRSZ, 0, nullable);
+		case BYTEAOID:
+			return type_make(TYPE_VARBINARY, TYPE_MAX_LENGTH, 0, nullable);
+		case DATEOID:
+			return type_make(TYPE_DATE, 0, 0, nullable);
+		case TIMEOID:
+			if (typmod < 0 || typmod > LAKE_TIME_PRECISION)
+				refuse_type(column, typid, typmod, "Use time(3): lake tables keep milliseconds.");
+			return type_make(TYPE_TIME, typmod, 0, nullable);
+		case TIMESTAMPOID:
+			return lake_timestamp(TYPE_TIMESTAMP, typmod, nullable);
+		case TIMESTAMPTZOID:
+			return lake_timestamp(TYPE_TIMESTAMP_LTZ, typmod, nullable);
+		default:
+			refuse_type(column, typid, typmod,
+						"Use a boolean, number, text, bytea, date, time or timestamp type; most others can be kept as text.");
+			return NULL;		/* keep compiler quiet */
+	}
+}
+
+static bool
+numeric_holds(int32 typmod, const DataType *type)
+{
+	int			scale;
+
+	if (typmod < (int32) VARHDRSZ)
+		return true;
+	scale = NUMERIC_TYPMOD_SCALE(typmod);
+	return scale >= type->scale &&
+		NUMERIC_TYPMOD_PRECISION(typmod) - scale >= type->precision - type->scale;
+}
+
+static bool
+string_holds(Oid typid, int32 typmod, const DataType *type)
+{
+	switch (typid)
+	{
+		case TEXTOID:
+			return true;
+		case BPCHAROID:
+			/* blanks at the end of a VARCHAR count, those of a character(n) do not */
+			if (type->root != TYPE_CHAR)
+				return false;
+			break;
+		case VARCHAROID:
+			break;
+		default:
+			return false;
+	}
+	return typmod < 0 || typmod - (int32) VARHDRSZ >= type->length;
+}
+
+bool
+sql_type_holds_lake(Oid typid, int32 typmod, const DataType *type)
+{
+	Oid			natural;
+	int32		natural_typmod;
+
+	if (!sql_type_of_lake(type, &natural, &natural_typmod))
+		return false;
+
+	typid = getBaseTypeAndTypmod(typid, &typmod);
+	if (type_is_string(type))
+		return string_holds(typid, typmod, type);
+	if (typid != natural)
+		return false;
+	if (type->root == TYPE_DECIMAL)
+		return numeric_holds(typmod, type);
+	return typmod < 0 || typmod >= natural_typmod;
+}

@@ -1,0 +1,84 @@
+/*
+ * settings.c
+ *		Definitions of the settings (GUCs), sorted by name.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "utils/guc.h"
+
+#include "settings.h"
+
+char	   *setting_as_of = NULL;
+bool		setting_maintenance = true;
+int			setting_maintenance_interval = 10;
+bool		setting_pushdown = true;
+int			setting_sync_memory = 128 * 1024;
+int			setting_write_buffer_size = 64 * 1024;
+
+void
+settings_init(void)
+{
+	DefineCustomStringVariable("streamhouse.as_of",
+							   "Reads lake tables as they were: a tag, a snapshot id or a timestamp.",
+							   "An empty string reads the newest snapshot. Tables cannot be written while it is set.",
+							   &setting_as_of,
+							   "",
+							   PGC_USERSET,
+							   0,
+							   NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("streamhouse.maintenance",
+							 "Lets a background worker compact lake tables and expire their snapshots.",
+							 "Tables with the option \"write-only\" are always left alone.",
+							 &setting_maintenance,
+							 true,
+							 PGC_SIGHUP,
+							 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.maintenance_interval",
+							"Time between two rounds of maintenance over the lake tables of a database.",
+							NULL,
+							&setting_maintenance_interval,
+							10,
+							1,
+							24 * 60 * 60,
+							PGC_SIGHUP,
+							GUC_UNIT_S,
+							NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("streamhouse.pushdown",
+							 "Filters rows while lake files are read, and skips what cannot match.",
+							 "Off leaves every filter to the executor.",
+							 &setting_pushdown,
+							 true,
+							 PGC_USERSET,
+							 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.sync_memory",
+							"Memory of one sync worker for changes being decoded and rows being collected.",
+							"What does not fit goes to files. A worker takes a new value when it starts.",
+							&setting_sync_memory,
+							128 * 1024,
+							8 * 1024,
+							MAX_KILOBYTES,
+							PGC_SIGHUP,
+							GUC_UNIT_KB,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.write_buffer_size",
+							"Memory for rows of one lake table before they are written to files.",
+							NULL,
+							&setting_write_buffer_size,
+							64 * 1024,
+							1024,
+							MAX_KILOBYTES,
+							PGC_USERSET,
+							GUC_UNIT_KB,
+							NULL, NULL, NULL);
+
+	MarkGUCPrefixReserved("streamhouse");
+}
