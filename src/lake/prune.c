@@ -49,13 +49,15 @@ typedef struct StatisticsSource
 	ColumnStatistics result;
 } StatisticsSource;
 
-/* Weaken the predicate to what it says of the fields listed. */
-static Predicate *
-restrict_to_fields(const TableSchema *schema, const Predicate *predicate, const int *fields, int nfields)
+Predicate *
+predicate_of_fields(const TableSchema *schema, const Predicate *predicate, const int *fields, int nfields)
 {
-	int		   *map = palloc(schema->nfields * sizeof(int));
+	int		   *map;
 	Predicate  *result;
 
+	if (predicate == NULL)
+		return NULL;
+	map = palloc(Max(schema->nfields, 1) * sizeof(int));
 	for (int i = 0; i < schema->nfields; i++)
 		map[i] = -1;
 	for (int i = 0; i < nfields; i++)
@@ -163,8 +165,8 @@ scan_pruner_create(LakeTable *table, const Predicate *predicate)
 	pruner->predicate = predicate;
 	if (predicate != NULL)
 	{
-		pruner->key_predicate = restrict_to_fields(table->schema, predicate,
-												   table->schema->trimmed_keys, table->schema->ntrimmed_keys);
+		pruner->key_predicate = predicate_of_fields(table->schema, predicate,
+													table->schema->trimmed_keys, table->schema->ntrimmed_keys);
 		collect_partition_conjuncts(pruner);
 		collect_bucket_keys(pruner);
 	}

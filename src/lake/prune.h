@@ -12,6 +12,10 @@
 
 typedef struct ScanPruner ScanPruner;
 
+/* What a predicate over table fields says of the fields listed alone; NULL if nothing. */
+extern Predicate *predicate_of_fields(const TableSchema *schema, const Predicate *predicate,
+									  const int *fields, int nfields);
+
 /* predicate: over table fields, NULL for none.  Lives in CurrentMemoryContext. */
 extern ScanPruner *scan_pruner_create(LakeTable *table, const Predicate *predicate);
 
