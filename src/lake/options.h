@@ -82,6 +82,9 @@ extern void options_check_writable(const TableSchema *schema, const TableOptions
 /* The same for expiration (changelog retention, consumers ... are honoured or refused). */
 extern void options_check_expirable(const TableSchema *schema, const TableOptions *options, const char *table_name);
 
+/* Is a boolean option given and on? */
+extern bool option_is_true(const TableSchema *schema, const char *key);
+
 /* "10 s", "1 h", "PT1H" -> milliseconds; "128 mb" -> bytes.  ERROR names the option. */
 extern int64 option_parse_duration(const char *key, const char *value);
 extern int64 option_parse_memory(const char *key, const char *value);

@@ -200,8 +200,6 @@ check_bucket_rules(const TableSchema *schema, const TableOptions *options)
 	const char *bucket = schema_option(schema, "bucket");
 	ListCell   *lc;
 
-	if (bucket != NULL && (options->buckets == 0 || options->buckets < -2))
-		invalid_option("bucket", bucket, "It must be -1, or -2 (postponed), or positive.");
 	if (options->buckets == -2 && schema->nprimary_keys == 0)
 		invalid_option("bucket", bucket, "Postponed buckets need a primary key.");
 	if (options->buckets > 0 && schema->nprimary_keys == 0 && bucket_key == NULL)

@@ -1,0 +1,224 @@
+/*
+ * table.c
+ *		Opening, making and finding lake tables in a warehouse of files.
+ *
+ * Source: format digest section 12.1.  A database is a folder "<name>.db", a
+ * table a folder in it that holds a schema.
+ */
+#include "postgres.h"
+
+#include "lake/path.h"
+#include "lake/table.h"
+#include "storage/storage.h"
+#include "utils/memutils.h"
+
+#define DATABASE_SUFFIX ".db"
+
+static void
+check_name(const char *what, const char *name)
+{
+	if (!path_step_is_safe(name) || strchr(name, '$') != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("invalid name of a lake %s: \"%s\"", what, name)));
+}
+
+static char *
+database_location(const char *warehouse, const char *database)
+{
+	check_name("database", database);
+	return storage_join(warehouse, psprintf("%s%s", database, DATABASE_SUFFIX));
+}
+
+char *
+lake_table_location(const char *warehouse, const char *database, const char *table)
+{
+	check_name("table", table);
+	return storage_join(database_location(warehouse, database), table);
+}
+
+/* The types of some fields; key columns are never null. */
+static const DataType **
+field_types(const TableSchema *schema, const int *fields, int nfields, bool not_null)
+{
+	const DataType **types = palloc(Max(nfields, 1) * sizeof(DataType *));
+
+	for (int i = 0; i < nfields; i++)
+	{
+		const DataType *type = schema->fields[fields[i]].type;
+
+		if (not_null && type->nullable)
+		{
+			DataType   *copy = palloc(sizeof(DataType));
+
+			*copy = *type;
+			copy->nullable = false;
+			type = copy;
+		}
+		types[i] = type;
+	}
+	return types;
+}
+
+/* A table whose schema, already in context, is as given. */
+static LakeTable *
+make_table(MemoryContext context, const char *warehouse, const char *database, const char *name, TableSchema *schema)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	LakeTable  *table = palloc0(sizeof(LakeTable));
+
+	table->context = context;
+	table->location = lake_table_location(warehouse, database, name);
+	table->name = psprintf("%s.%s", database, name);
+	table->schema = schema;
+	table->options = options_parse(schema);
+	table->partition_types = field_types(schema, schema->partition_keys, schema->npartition_keys, false);
+	table->key_types = field_types(schema, schema->trimmed_keys, schema->ntrimmed_keys, true);
+	table->has_primary_key = schema->nprimary_keys > 0;
+	MemoryContextSwitchTo(old);
+	return table;
+}
+
+static MemoryContext
+table_context_create(void)
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "lake table", ALLOCSET_SMALL_SIZES);
+}
+
+LakeTable *
+lake_table_open(const char *warehouse, const char *database, const char *table, bool missing_ok)
+{
+	char	   *location = lake_table_location(warehouse, database, table);
+	MemoryContext context = table_context_create();
+	MemoryContext old = MemoryContextSwitchTo(context);
+	TableSchema *schema = schema_load_latest(location, true);
+
+	MemoryContextSwitchTo(old);
+	if (schema == NULL)
+	{
+		MemoryContextDelete(context);
+		if (missing_ok)
+			return NULL;
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("lake table \"%s.%s\" does not exist", database, table),
+				 errdetail("There is no schema file below \"%s\".", location)));
+	}
+	return make_table(context, warehouse, database, table, schema);
+}
+
+LakeTable *
+lake_table_with_schema(const char *warehouse, const char *database, const char *table, const TableSchema *schema)
+{
+	MemoryContext context = table_context_create();
+	MemoryContext old = MemoryContextSwitchTo(context);
+	TableSchema *copy = schema_copy(schema);
+
+	MemoryContextSwitchTo(old);
+	return make_table(context, warehouse, database, table, copy);
+}
+
+LakeTable *
+lake_table_create(const char *warehouse, const char *database, const char *table, const TableSchema *schema)
+{
+	char	   *location = lake_table_location(warehouse, database, table);
+
+	Assert(schema->id == 0);
+	if (!schema_publish(location, schema))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("lake table \"%s.%s\" already exists", database, table)));
+	return lake_table_with_schema(warehouse, database, table, schema);
+}
+
+void
+lake_table_close(LakeTable *table)
+{
+	MemoryContextDelete(table->context);
+}
+
+const TableSchema *
+lake_table_schema(LakeTable *table, int64 id)
+{
+	MemoryContext old;
+	TableSchema *schema;
+	ListCell   *lc;
+
+	if (id == table->schema->id)
+		return table->schema;
+	foreach(lc, table->old_schemas)
+	{
+		schema = lfirst(lc);
+		if (schema->id == id)
+			return schema;
+	}
+
+	old = MemoryContextSwitchTo(table->context);
+	schema = schema_load(table->location, id);
+	table->old_schemas = lappend(table->old_schemas, schema);
+	MemoryContextSwitchTo(old);
+	return schema;
+}
+
+static int
+compare_names(const ListCell *a, const ListCell *b)
+{
+	return strcmp(lfirst(a), lfirst(b));
+}
+
+List *
+lake_list_databases(const char *warehouse)
+{
+	List	   *databases = NIL;
+	ListCell   *lc;
+
+	foreach(lc, storage_list(warehouse))
+	{
+		char	   *name = lfirst(lc);
+		size_t		length = strlen(name);
+		size_t		suffix = strlen(DATABASE_SUFFIX);
+
+		if (length > suffix && strcmp(name + length - suffix, DATABASE_SUFFIX) == 0)
+			databases = lappend(databases, pnstrdup(name, length - suffix));
+	}
+	list_sort(databases, compare_names);
+	return databases;
+}
+
+static bool
+holds_schema(const char *table_location)
+{
+	char	   *directory = storage_join(table_location, "schema");
+	ListCell   *lc;
+
+	/* most tables were made by one who wrote schema 0 and left it there */
+	if (storage_exists(schema_path(table_location, 0)))
+		return true;
+	if (!storage_exists(directory))
+		return false;
+	foreach(lc, storage_list(directory))
+	{
+		if (strncmp(lfirst(lc), "schema-", 7) == 0)
+			return true;
+	}
+	return false;
+}
+
+List *
+lake_list_tables(const char *warehouse, const char *database)
+{
+	char	   *location = database_location(warehouse, database);
+	List	   *tables = NIL;
+	ListCell   *lc;
+
+	foreach(lc, storage_list(location))
+	{
+		char	   *name = lfirst(lc);
+
+		/* not "$": such a name stands for a system table */
+		if (strchr(name, '$') == NULL && holds_schema(storage_join(location, name)))
+			tables = lappend(tables, name);
+	}
+	list_sort(tables, compare_names);
+	return tables;
+}
