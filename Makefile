@@ -46,7 +46,7 @@ EXTRA_CLEAN = $(OBJS:.o=.d)
 
 # ---- on a fresh Debian 12, as root or with sudo ----
 
-.PHONY: demo demo-stop test bench unit check-tree
+.PHONY: demo demo-stop test bench isolationcheck unit check-tree
 
 demo:
 	$(top)/demo/run
@@ -59,6 +59,11 @@ test:
 
 bench:
 	$(top)/test/bench/run
+
+# test/isolation: sessions that write and read at the same time
+isolationcheck:
+	$(pg_isolation_regress_installcheck) --inputdir=$(top)/test/isolation --outputdir=output_iso \
+		$(patsubst $(top)/test/isolation/specs/%.spec,%,$(sort $(wildcard $(top)/test/isolation/specs/*.spec)))
 
 unit:
 	$(MAKE) -C $(top)/test/unit check
