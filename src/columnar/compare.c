@@ -5,33 +5,8 @@
 #include "postgres.h"
 
 #include "columnar/compare.h"
-#include "port/pg_bswap.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
-/*
- * Unsigned bytes, a prefix below what it begins.  Most strings differ early:
- * eight bytes at once, as a big-endian number, decide without a call.
- */
-int
-bytes_compare(BytesView a, BytesView b)
-{
-	uint32		common = Min(a.length, b.length);
-	int			result;
-
-	if (common >= sizeof(uint64))
-	{
-		uint64		head_a;
-		uint64		head_b;
-
-		memcpy(&head_a, a.data, sizeof(uint64));
-		memcpy(&head_b, b.data, sizeof(uint64));
-		if (head_a != head_b)
-			return pg_ntoh64(head_a) < pg_ntoh64(head_b) ? -1 : 1;
-	}
-	result = common > 0 ? memcmp(a.data, b.data, common) : 0;
-	return result != 0 ? result : COMPARE(a.length, b.length);
-}
 
 /* Both not null. */
 int

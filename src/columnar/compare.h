@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "columnar/vector.h"
+#include "port/pg_bswap.h"
 
 /* PostgreSQL's order of floats; a float widens exactly. */
 static inline int
@@ -22,8 +23,37 @@ double_compare(double a, double b)
 	return (a > b) - (a < b);
 }
 
+/*
+ * Unsigned bytes, a prefix below what it begins.  Most strings differ early:
+ * eight bytes at once, as a big-endian number, decide without a call.
+ */
+static inline int
+bytes_compare(BytesView a, BytesView b)
+{
+	uint32		common = Min(a.length, b.length);
+	int			result;
+
+	if (common >= sizeof(uint64))
+	{
+		uint64		head_a;
+		uint64		head_b;
+
+		memcpy(&head_a, a.data, sizeof(uint64));
+		memcpy(&head_b, b.data, sizeof(uint64));
+		if (head_a != head_b)
+			return pg_ntoh64(head_a) < pg_ntoh64(head_b) ? -1 : 1;
+	}
+	result = common > 0 ? memcmp(a.data, b.data, common) : 0;
+	return result != 0 ? result : (a.length > b.length) - (a.length < b.length);
+}
+
+static inline bool
+bytes_equal(BytesView a, BytesView b)
+{
+	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
 /* <0, 0, >0; both not null. */
-extern int	bytes_compare(BytesView a, BytesView b);
 extern int	scalar_compare_values(PhysicalType physical, const Scalar *a, const Scalar *b);
 
 /* The same with NULL below everything. */
