@@ -6,7 +6,7 @@
  */
 #include "postgres.h"
 
-#include "lake/json.h"
+#include "format/json.h"
 #include "lake/path.h"
 #include "lake/snapshot.h"
 #include "miscadmin.h"

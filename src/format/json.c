@@ -10,7 +10,7 @@
 #include <limits.h>
 
 #include "compat.h"
-#include "lake/json.h"
+#include "format/json.h"
 
 /* No document of a lake is nested nearly so deep; it bounds all recursion. */
 #define MAX_DEPTH 512
