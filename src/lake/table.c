@@ -62,14 +62,14 @@ field_types(const TableSchema *schema, const int *fields, int nfields, bool not_
 
 /* A table whose schema, already in context, is as given. */
 static LakeTable *
-make_table(MemoryContext context, const char *warehouse, const char *database, const char *name, TableSchema *schema)
+make_table(MemoryContext context, const char *location, const char *name, TableSchema *schema)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	LakeTable  *table = palloc0(sizeof(LakeTable));
 
 	table->context = context;
-	table->location = lake_table_location(warehouse, database, name);
-	table->name = psprintf("%s.%s", database, name);
+	table->location = pstrdup(location);
+	table->name = pstrdup(name);
 	table->schema = schema;
 	table->options = options_parse(schema);
 	table->partition_types = field_types(schema, schema->partition_keys, schema->npartition_keys, false);
@@ -104,7 +104,7 @@ lake_table_open(const char *warehouse, const char *database, const char *table, 
 				 errmsg("lake table \"%s.%s\" does not exist", database, table),
 				 errdetail("There is no schema file below \"%s\".", location)));
 	}
-	return make_table(context, warehouse, database, table, schema);
+	return make_table(context, location, psprintf("%s.%s", database, table), schema);
 }
 
 LakeTable *
@@ -115,7 +115,19 @@ lake_table_with_schema(const char *warehouse, const char *database, const char *
 	TableSchema *copy = schema_copy(schema);
 
 	MemoryContextSwitchTo(old);
-	return make_table(context, warehouse, database, table, copy);
+	return make_table(context, lake_table_location(warehouse, database, table),
+					  psprintf("%s.%s", database, table), copy);
+}
+
+LakeTable *
+lake_table_copy(const LakeTable *table)
+{
+	MemoryContext context = table_context_create();
+	MemoryContext old = MemoryContextSwitchTo(context);
+	TableSchema *copy = schema_copy(table->schema);
+
+	MemoryContextSwitchTo(old);
+	return make_table(context, table->location, table->name, copy);
 }
 
 LakeTable *
