@@ -12,6 +12,7 @@
 
 #include "common/hashfn.h"
 #include "lake/data_file.h"
+#include "lake/entry_merge.h"
 #include "lake/index_manifest.h"
 #include "lake/plan.h"
 #include "lake/prune.h"
@@ -22,27 +23,6 @@
 /* Small files are read in packs: one counts at least as much, a pack holds at most so much */
 #define PACK_FILE_COST (INT64CONST(4) * 1024 * 1024)
 #define PACK_TARGET (INT64CONST(32) * 1024 * 1024)
-
-/* Entries by identity */
-typedef struct EntrySetItem
-{
-	const ManifestEntry *entry;
-	uint32		hash;
-	char		status;
-} EntrySetItem;
-
-#define SH_PREFIX entry_set
-#define SH_ELEMENT_TYPE EntrySetItem
-#define SH_KEY_TYPE const ManifestEntry *
-#define SH_KEY entry
-#define SH_HASH_KEY(table, key) manifest_entry_hash(key)
-#define SH_EQUAL(table, a, b) manifest_entry_same(a, b)
-#define SH_STORE_HASH
-#define SH_GET_HASH(table, item) (item)->hash
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
 
 /* Buckets of partitions; bucket -1 stands for the whole partition */
 typedef struct BucketKey
@@ -94,8 +74,8 @@ bucket_key_same(BucketKey a, BucketKey b)
 typedef struct LiveScan
 {
 	MemoryContext result_context;
-	MemoryContext set_context;	/* holds the deleted identities */
-	entry_set_hash *deleted;
+	MemoryContext set_context;	/* holds deleted */
+	EntrySet   *deleted;
 	EntryFilter filter;			/* of ADD and DELETE alike; NULL: all */
 	EntryFilter keep;			/* of ADD entries that are live; NULL: all */
 	void	   *arg;
@@ -124,34 +104,13 @@ snapshot_manifests(LakeTable *table, const LakeSnapshot *snapshot)
 												snapshot->delta_manifest_list_size));
 }
 
-/* Remember a deleted identity, without the statistics. */
-static void
-remember_deleted(LiveScan *scan, const ManifestEntry *entry)
-{
-	DataFileMeta slim = {0};
-	ManifestEntry key = *entry;
-	MemoryContext old = MemoryContextSwitchTo(scan->set_context);
-	bool		found;
-
-	slim.file_name = entry->file->file_name;
-	slim.level = entry->file->level;
-	slim.extra_files = entry->file->extra_files;
-	slim.has_embedded_index = entry->file->has_embedded_index;
-	slim.embedded_index = entry->file->embedded_index;
-	slim.external_path = entry->file->external_path;
-	key.file = &slim;
-	if (entry_set_lookup(scan->deleted, &key) == NULL)
-		entry_set_insert(scan->deleted, manifest_entry_copy(&key), &found);
-	MemoryContextSwitchTo(old);
-}
-
 static void
 visit_delete(const ManifestEntry *entry, void *arg)
 {
 	LiveScan   *scan = arg;
 
 	if (entry->kind == FILE_DELETE && (scan->filter == NULL || scan->filter(entry, scan->arg)))
-		remember_deleted(scan, entry);
+		entry_set_add(scan->deleted, entry);
 }
 
 static void
@@ -162,7 +121,7 @@ visit_add(const ManifestEntry *entry, void *arg)
 
 	if (entry->kind != FILE_ADD || (scan->filter != NULL && !scan->filter(entry, scan->arg)))
 		return;
-	if (entry_set_lookup(scan->deleted, entry) != NULL)
+	if (entry_set_contains(scan->deleted, entry))
 		return;
 	if (scan->keep != NULL && !scan->keep(entry, scan->arg))
 		return;
@@ -174,10 +133,14 @@ visit_add(const ManifestEntry *entry, void *arg)
 static void
 live_scan_begin(LiveScan *scan)
 {
+	MemoryContext old;
+
 	scan->result_context = CurrentMemoryContext;
 	scan->set_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse deleted files",
 											  ALLOCSET_DEFAULT_SIZES);
-	scan->deleted = entry_set_create(scan->set_context, 256, NULL);
+	old = MemoryContextSwitchTo(scan->set_context);
+	scan->deleted = entry_set_create();
+	MemoryContextSwitchTo(old);
 }
 
 static void
