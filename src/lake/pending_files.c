@@ -69,6 +69,25 @@ pending_files_remove(PendingFiles *files, const char *path)
 	}
 }
 
+int
+pending_files_count(const PendingFiles *files)
+{
+	return list_length(files->paths);
+}
+
+void
+pending_files_cut(PendingFiles *files, int count)
+{
+	while (list_length(files->paths) > count)
+	{
+		char	   *path = (char *) llast(files->paths);
+
+		storage_remove_quietly(path);
+		files->paths = list_delete_last(files->paths);
+		pfree(path);
+	}
+}
+
 void
 pending_files_hold(PendingFiles *files, bool hold)
 {

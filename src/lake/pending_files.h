@@ -23,6 +23,10 @@ extern void pending_files_add(PendingFiles *files, const char *path);
 /* Remove one registered file now, without raising. */
 extern void pending_files_remove(PendingFiles *files, const char *path);
 
+/* How many are registered; and remove all but the first so many, without raising. */
+extern int	pending_files_count(const PendingFiles *files);
+extern void pending_files_cut(PendingFiles *files, int count);
+
 /*
  * While held, nothing is removed, whatever happens: used around a publication
  * whose outcome is not known yet.

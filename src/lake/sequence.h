@@ -18,6 +18,7 @@ typedef struct BucketState
 	int32		bucket;
 	int64		committed;		/* highest number in snapshots, -1: none */
 	int64		next;			/* the next one to give to a row */
+	int64		lowest_pending; /* of unpublished files; of use to resequence.c only */
 } BucketState;
 
 typedef struct SequenceMap SequenceMap;
