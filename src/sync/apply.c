@@ -1,0 +1,187 @@
+/*
+ * apply.c
+ *		Rows go to the tables' writers; all tables commit at one position.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "sync/slot.h"
+#include "sync/stream.h"
+#include "sync/toast.h"
+
+#define LSN_PROPERTY "streamhouse.lsn"
+
+void
+apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn)
+{
+	OptionPair *property = palloc(sizeof(OptionPair));
+
+	property->key = pstrdup(LSN_PROPERTY);
+	property->value = psprintf("%X/%X", LSN_FORMAT_ARGS(lsn));
+	info->commit_user = sync->slot;
+	info->commit_identifier = (int64) lsn;
+	info->properties = list_make1(property);
+	info->force = true;
+}
+
+TableWriter *
+apply_writer(SyncStream *stream, SyncTable *table)
+{
+	if (table->writer == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(stream->context);
+
+		table->writer = table_writer_open(table->lake, stream->memory_limit);
+		MemoryContextSwitchTo(old);
+		stream->memory += table_writer_memory(table->writer);
+	}
+	return table->writer;
+}
+
+/* Write out the buffer of the writer that uses the most memory. */
+static void
+relieve_memory(SyncStream *stream)
+{
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
+	TableWriter *largest = NULL;
+
+	hash_seq_init(&status, stream->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		if (table->writer &&
+			(largest == NULL || table_writer_memory(table->writer) > table_writer_memory(largest)))
+			largest = table->writer;
+	}
+	stream->memory -= table_writer_memory(largest);
+	(void) table_writer_flush(largest);
+	stream->memory += table_writer_memory(largest);
+	stream->full = true;
+}
+
+void
+apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
+{
+	TableWriter *writer = apply_writer(stream, table);
+	Size		before = table_writer_memory(writer);
+
+	table_writer_append(writer, kind, row);
+	table->pending = true;
+	table->pending_rows++;
+	stream->memory += table_writer_memory(writer) - before;
+	if (stream->memory > stream->memory_limit)
+		relieve_memory(stream);
+}
+
+void
+apply_truncate(SyncStream *stream, SyncTable *table)
+{
+	TableWriter *writer = apply_writer(stream, table);
+
+	toast_queue_discard(table);
+	stream->memory -= table_writer_memory(writer);
+	table_writer_truncate(writer);
+	stream->memory += table_writer_memory(writer);
+	table->pending = true;
+	table->pending_rows = 0;
+}
+
+static void
+flush_error_context(void *arg)
+{
+	errcontext("writing to lake table \"%s\"", ((const SyncTable *) arg)->lake->name);
+}
+
+/* Run one step of the flush for every pending table. */
+static void
+for_each_pending(SyncStream *stream, void (*step) (SyncStream *stream, SyncTable *table))
+{
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
+	ErrorContextCallback callback;
+
+	callback.callback = flush_error_context;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+
+	hash_seq_init(&status, stream->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		callback.arg = table;
+		if (table->pending)
+			step(stream, table);
+		CHECK_FOR_INTERRUPTS();
+	}
+	error_context_stack = callback.previous;
+}
+
+static void
+prepare_table(SyncStream *stream, SyncTable *table)
+{
+	table_writer_prepare(table->writer);
+}
+
+static void
+commit_table(SyncStream *stream, SyncTable *table)
+{
+	CommitInfo	info;
+
+	apply_commit_info(&info, stream->sync, stream->boundary);
+	(void) table_writer_commit(table->writer, &info);
+	table->applied = stream->boundary;
+	table->pending = false;
+}
+
+/* Tell sessions that wait, and the status view. */
+static void
+publish_progress(SyncStream *stream, int64 rows)
+{
+	SyncState  *shared = stream->shared;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->visible = stream->boundary;
+	shared->commit_time = stream->commit_time;
+	shared->rows += rows;
+	LWLockRelease(shared_state->lock);
+	ConditionVariableBroadcast(&shared->progress);
+}
+
+/* Rows of the flush, and the memory of the writers, which is small now. */
+static int64
+settle_accounts(SyncStream *stream)
+{
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
+	int64		rows = 0;
+
+	stream->memory = 0;
+	hash_seq_init(&status, stream->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		rows += table->pending_rows;
+		table->pending_rows = 0;
+		if (table->writer)
+			stream->memory += table_writer_memory(table->writer);
+	}
+	return rows;
+}
+
+void
+apply_flush(SyncStream *stream)
+{
+	MemoryContext old = MemoryContextSwitchTo(stream->flush_context);
+
+	for_each_pending(stream, toast_queue_resolve);
+	for_each_pending(stream, prepare_table);
+	for_each_pending(stream, commit_table);
+	sync_slot_confirm(stream->boundary, true);
+
+	stream->pending = false;
+	stream->full = false;
+	publish_progress(stream, settle_accounts(stream));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->flush_context);
+}

@@ -1,0 +1,196 @@
+/*
+ * initial_copy.c
+ *		All tables of a sync as they were when its slot was made.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "fdw/types.h"
+#include "lake/writer.h"
+#include "settings.h"
+#include "sync/initial_copy.h"
+#include "sync/slot.h"
+#include "sync/source.h"
+#include "sync/stream.h"
+
+#define REPORT_ROWS 1024		/* rows between two looks at the shared state */
+
+/* One table being copied. */
+typedef struct TableCopy
+{
+	const SyncRecord *sync;
+	const SyncTableRecord *record;
+	SyncState  *shared;
+	Relation	relation;
+	LakeTable  *lake;
+	TableWriter *writer;
+	ColumnEncoder *encoders;	/* by field */
+	Scalar	   *row;
+	MemoryContext row_context;
+} TableCopy;
+
+/* The lake table, made if it is not there.  *replace: it has rows of a copy that was not finished. */
+static LakeTable *
+open_target(Relation relation, const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse,
+			bool *replace)
+{
+	LakeTable  *lake = lake_table_open(warehouse, sync->database, record->lake_table, true);
+
+	*replace = false;
+	if (lake)
+		*replace = source_check_target(relation, record->columns, record->ncolumns, lake, sync->slot);
+	else
+		lake = lake_table_create(warehouse, sync->database, record->lake_table,
+								 source_lake_schema(relation, record->columns, record->ncolumns, sync->options));
+	return lake;
+}
+
+static void
+prepare_encoders(TableCopy *copy)
+{
+	TupleDesc	desc = RelationGetDescr(copy->relation);
+	int			i;
+
+	copy->encoders = palloc0(sizeof(ColumnEncoder) * copy->record->ncolumns);
+	copy->row = palloc0(sizeof(Scalar) * copy->record->ncolumns);
+	for (i = 0; i < copy->record->ncolumns; i++)
+	{
+		DataField  *field = &copy->lake->schema->fields[i];
+		Form_pg_attribute column = TupleDescAttr(desc, copy->record->columns[i] - 1);
+
+		column_encoder_init(&copy->encoders[i], copy->record->source_name, field->name, field->type, column->atttypid);
+	}
+}
+
+static void
+copy_row(TableCopy *copy, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(copy->row_context);
+	int			i;
+
+	slot_getallattrs(slot);
+	for (i = 0; i < copy->record->ncolumns; i++)
+	{
+		int			column = copy->record->columns[i] - 1;
+
+		column_encode(&copy->encoders[i], slot->tts_values[column], slot->tts_isnull[column], &copy->row[i]);
+	}
+	table_writer_append(copy->writer, ROW_INSERT, copy->row);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(copy->row_context);
+}
+
+/* Count rows for the status view; stop when the sync is dropped or paused. */
+static void
+report_rows(TableCopy *copy, int64 rows)
+{
+	bool		wanted;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	copy->shared->rows += rows;
+	wanted = copy->shared->worker.wanted;
+	LWLockRelease(shared_state->lock);
+	if (!wanted)
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("initial copy of sync \"%s\" was stopped", copy->sync->name)));
+}
+
+static void
+scan_table(TableCopy *copy)
+{
+	TableScanDesc scan = table_beginscan(copy->relation, GetActiveSnapshot(), 0, NULL);
+	TupleTableSlot *slot = table_slot_create(copy->relation, NULL);
+	int64		rows = 0;
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		copy_row(copy, slot);
+		if (++rows % REPORT_ROWS == 0)
+			report_rows(copy, REPORT_ROWS);
+		CHECK_FOR_INTERRUPTS();
+	}
+	report_rows(copy, rows % REPORT_ROWS);
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+}
+
+static void
+copy_error_context(void *arg)
+{
+	errcontext("initial copy of table \"%s\"", ((const SyncTableRecord *) arg)->source_name);
+}
+
+/* Copy one table and commit it at the slot's first position. */
+static void
+copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse, SyncState *shared,
+		   XLogRecPtr position)
+{
+	TableCopy	copy = {.sync = sync, .record = record, .shared = shared};
+	CommitInfo	info;
+	bool		replace;
+	ErrorContextCallback callback;
+
+	callback.callback = copy_error_context;
+	callback.arg = unconstify(SyncTableRecord *, record);
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+
+	copy.relation = table_open(record->source, AccessShareLock);
+	copy.lake = open_target(copy.relation, sync, record, warehouse, &replace);
+	copy.row_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse copied row", ALLOCSET_DEFAULT_SIZES);
+	prepare_encoders(&copy);
+	copy.writer = table_writer_open(copy.lake, (Size) setting_sync_memory * 1024 / 2);
+	if (replace)
+		table_writer_truncate(copy.writer);
+	scan_table(&copy);
+
+	/* No lock may be needed for longer than the scan. */
+	table_close(copy.relation, AccessShareLock);
+	apply_commit_info(&info, sync, position);
+	(void) table_writer_commit(copy.writer, &info);
+	table_writer_close(copy.writer);
+	error_context_stack = callback.previous;
+}
+
+static void
+copy_tables(const SyncRecord *sync, const char *warehouse, SyncState *shared, XLogRecPtr position)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse initial copy",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ListCell   *cell;
+
+	foreach(cell, sync->tables)
+	{
+		copy_table(sync, lfirst(cell), warehouse, shared, position);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+void
+initial_copy(const SyncRecord *sync, const char *warehouse, SyncState *shared)
+{
+	XLogRecPtr	position;
+
+	StartTransactionCommand();
+	position = sync_slot_create(sync->slot);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	copy_tables(sync, warehouse, shared, position);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	sync_slot_persist();
+
+	ereport(LOG,
+			(errmsg("sync \"%s\" has copied its tables as of %X/%X", sync->name, LSN_FORMAT_ARGS(position))));
+}

@@ -1,0 +1,17 @@
+/*
+ * plugin.h
+ *		The output plugin: decoded transactions go to the sync's stream.
+ */
+#ifndef STREAMHOUSE_SYNC_PLUGIN_H
+#define STREAMHOUSE_SYNC_PLUGIN_H
+
+#include "postgres.h"
+
+#include "replication/output_plugin.h"
+
+/* This process is a sync worker: its decoding contexts may use the plugin. */
+extern void plugin_permit(void);
+
+extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *callbacks);
+
+#endif							/* STREAMHOUSE_SYNC_PLUGIN_H */

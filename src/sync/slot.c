@@ -1,0 +1,186 @@
+/*
+ * slot.c
+ *		The replication slot of a sync: made with a snapshot, found again, dropped.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "access/xact.h"
+#include "access/xlogutils.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "replication/slot.h"
+#include "replication/snapbuild.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+#include "sync/plugin.h"
+#include "sync/slot.h"
+#include "worker/shared_state.h"
+
+#define GRACE_ROUNDS 40			/* of DROP_POLL_MS, before the worker gets a signal */
+#define DROP_POLL_MS 50
+
+void
+sync_slot_permit_plugin(void)
+{
+	/* Servers since August 2026 name the plugins that may be loaded. */
+	if (GetConfigOption("output_plugin_libraries", true, false) != NULL)
+		SetConfigOption("output_plugin_libraries", "streamhouse", PGC_SUSET, PGC_S_SESSION);
+	plugin_permit();
+}
+
+/* A slot's state, copied under the locks; false when there is no slot of that name. */
+static bool
+read_slot(const char *name, ReplicationSlotPersistentData *data, pid_t *active_pid)
+{
+	ReplicationSlot *slot;
+
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	slot = SearchNamedReplicationSlot(name, false);
+	if (slot)
+	{
+		SpinLockAcquire(&slot->mutex);
+		*data = slot->data;
+		*active_pid = slot->active_pid;
+		SpinLockRelease(&slot->mutex);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return slot != NULL;
+}
+
+SlotPresence
+sync_slot_presence(const char *slot)
+{
+	ReplicationSlotPersistentData data;
+	pid_t		active_pid;
+
+	if (!read_slot(slot, &data, &active_pid))
+		return SLOT_MISSING;
+	if (data.database != MyDatabaseId || strcmp(NameStr(data.plugin), "streamhouse") != 0)
+		return SLOT_FOREIGN;
+	return SLOT_PRESENT;
+}
+
+XLogRecPtr
+sync_slot_create(const char *slot)
+{
+	LogicalDecodingContext *context;
+	XLogRecPtr	consistent;
+
+	XactIsoLevel = XACT_REPEATABLE_READ;
+	XactReadOnly = true;
+	CheckLogicalDecodingRequirements();
+	ReplicationSlotCreate(slot, true, RS_EPHEMERAL, false, false, false);
+	context = CreateInitDecodingContext("streamhouse", NIL, true, InvalidXLogRecPtr,
+										XL_ROUTINE(.page_read = read_local_xlog_page,
+												   .segment_open = wal_segment_open,
+												   .segment_close = wal_segment_close),
+										NULL, NULL, NULL);
+	DecodingContextFindStartpoint(context);
+	RestoreTransactionSnapshot(SnapBuildInitialSnapshot(context->snapshot_builder), MyProc);
+	consistent = MyReplicationSlot->data.confirmed_flush;
+	FreeDecodingContext(context);
+	return consistent;
+}
+
+void
+sync_slot_persist(void)
+{
+	ReplicationSlotPersist();
+	ReplicationSlotRelease();
+}
+
+LogicalDecodingContext *
+sync_slot_open(const char *slot, void *private_data)
+{
+	LogicalDecodingContext *context;
+
+	ReplicationSlotAcquire(slot, true, false);
+	if (compat_slot_is_invalidated(MyReplicationSlot))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("replication slot \"%s\" has lost the WAL it needs", slot),
+				 errdetail("The slot exceeded a limit such as max_slot_wal_keep_size."),
+				 errhint("Drop the sync and its lake tables, and create the sync again.")));
+	context = CreateDecodingContext(InvalidXLogRecPtr, NIL, false,
+									XL_ROUTINE(.page_read = read_local_xlog_page,
+											   .segment_open = wal_segment_open,
+											   .segment_close = wal_segment_close),
+									NULL, NULL, NULL);
+	context->output_writer_private = private_data;
+	XLogBeginRead(context->reader, MyReplicationSlot->data.restart_lsn);
+	return context;
+}
+
+void
+sync_slot_confirm(XLogRecPtr lsn, bool durable)
+{
+	LogicalConfirmReceivedLocation(lsn);
+	ReplicationSlotMarkDirty();
+	if (durable)
+		ReplicationSlotSave();
+}
+
+static void
+sleep_a_little(void)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, DROP_POLL_MS, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+void
+sync_slot_drop(const char *slot)
+{
+	ReplicationSlotPersistentData data;
+	pid_t		active_pid;
+	int			round;
+
+	shared_sync_stop(slot);
+	for (round = 0; read_slot(slot, &data, &active_pid) && active_pid != 0; round++)
+	{
+		/* A worker that waits for old transactions does not look at its state. */
+		if (round == GRACE_ROUNDS)
+			kill(active_pid, SIGTERM);
+		sleep_a_little();
+	}
+	if (sync_slot_presence(slot) == SLOT_PRESENT)
+		ReplicationSlotDrop(slot, true);
+}
+
+static bool
+is_sync_slot_name(const char *name)
+{
+	size_t		prefix = strlen(SYNC_SLOT_PREFIX);
+
+	return strlen(name) == SYNC_SLOT_LENGTH && strncmp(name, SYNC_SLOT_PREFIX, prefix) == 0 &&
+		strspn(name + prefix, "0123456789abcdef") == SYNC_SLOT_LENGTH - prefix;
+}
+
+List *
+sync_slot_list(void)
+{
+	List	   *names = NIL;
+	int			i;
+
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (i = 0; i < max_replication_slots; i++)
+	{
+		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+
+		if (slot->in_use && slot->data.database == MyDatabaseId &&
+			slot->data.persistency == RS_PERSISTENT &&
+			strcmp(NameStr(slot->data.plugin), "streamhouse") == 0 &&
+			is_sync_slot_name(NameStr(slot->data.name)))
+			names = lappend(names, pstrdup(NameStr(slot->data.name)));
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return names;
+}

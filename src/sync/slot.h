@@ -1,0 +1,53 @@
+/*
+ * slot.h
+ *		The replication slot of a sync: made with a snapshot, found again, dropped.
+ */
+#ifndef STREAMHOUSE_SYNC_SLOT_H
+#define STREAMHOUSE_SYNC_SLOT_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+#include "nodes/pg_list.h"
+#include "replication/logical.h"
+
+/* Slots, and commit users in the lake, are named by this and 32 hexadecimal digits. */
+#define SYNC_SLOT_PREFIX "streamhouse_"
+#define SYNC_SLOT_LENGTH (sizeof(SYNC_SLOT_PREFIX) - 1 + 32)
+
+typedef enum SlotPresence
+{
+	SLOT_MISSING,
+	SLOT_PRESENT,
+	SLOT_FOREIGN				/* of that name, but of another database or plugin */
+} SlotPresence;
+
+/* Let this process load our output plugin, whatever output_plugin_libraries says. */
+extern void sync_slot_permit_plugin(void);
+
+extern SlotPresence sync_slot_presence(const char *slot);
+
+/*
+ * Create the slot, ephemeral, and give the current transaction the snapshot
+ * that goes with it: returns the position up to which the snapshot sees
+ * everything.  The transaction must be new, without any snapshot.  Waits for
+ * transactions that are running.
+ */
+extern XLogRecPtr sync_slot_create(const char *slot);
+
+/* Let the slot outlive this process; the initial copy is in the lake. */
+extern void sync_slot_persist(void);
+
+/* Acquire it and begin to decode where it stands. */
+extern LogicalDecodingContext *sync_slot_open(const char *slot, void *private_data);
+
+/* Confirm that all up to lsn is in the lake; durable: at once, not at the next checkpoint. */
+extern void sync_slot_confirm(XLogRecPtr lsn, bool durable);
+
+/* Drop the slot if it is there, after its worker has gone. */
+extern void sync_slot_drop(const char *slot);
+
+/* Names (char *) of this database's slots that a sync made; its row in the catalog is older than the slot. */
+extern List *sync_slot_list(void);
+
+#endif							/* STREAMHOUSE_SYNC_SLOT_H */

@@ -1,0 +1,175 @@
+/*
+ * source.c
+ *		A source table's definition, and the lake table that goes with it.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "catalog/pg_class.h"
+#include "utils/relcache.h"
+
+#include "compat.h"
+#include "fdw/types.h"
+#include "sync/source.h"
+
+AttrNumber *
+source_key(Relation relation, int *nkeys)
+{
+	Oid			index_oid = RelationGetReplicaIndex(relation);
+	AttrNumber *key;
+	Relation	index;
+	int			i;
+
+	*nkeys = 0;
+	if (relation->rd_rel->relreplident != REPLICA_IDENTITY_INDEX)
+		index_oid = RelationGetPrimaryKeyIndex(relation, false);
+	if (!OidIsValid(index_oid))
+		return NULL;
+
+	index = index_open(index_oid, AccessShareLock);
+	*nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	key = palloc(sizeof(AttrNumber) * *nkeys);
+	for (i = 0; i < *nkeys; i++)
+		key[i] = index->rd_index->indkey.values[i];
+	index_close(index, AccessShareLock);
+	return key;
+}
+
+AttrNumber *
+source_columns(Relation relation, int *ncolumns)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+	AttrNumber *columns = palloc(sizeof(AttrNumber) * desc->natts);
+	int			i;
+
+	*ncolumns = 0;
+	for (i = 0; i < desc->natts; i++)
+	{
+		if (!TupleDescAttr(desc, i)->attisdropped)
+			columns[(*ncolumns)++] = i + 1;
+	}
+	return columns;
+}
+
+static bool
+is_in(const AttrNumber *numbers, int count, AttrNumber number)
+{
+	int			i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (numbers[i] == number)
+			return true;
+	}
+	return false;
+}
+
+static void
+require_columns(Relation relation, const AttrNumber *columns, int ncolumns)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+	int			i;
+
+	for (i = 0; i < ncolumns; i++)
+	{
+		if (columns[i] > desc->natts || TupleDescAttr(desc, columns[i] - 1)->attisdropped)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("columns of table \"%s\" have changed since its sync was created",
+							RelationGetRelationName(relation)),
+					 errhint("Drop the sync and create it again.")));
+	}
+}
+
+TableSchema *
+source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, List *options)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+	DataField  *fields = palloc0(sizeof(DataField) * ncolumns);
+	List	   *key_names = NIL;
+	int			nkeys;
+	AttrNumber *key = source_key(relation, &nkeys);
+	int			i;
+
+	require_columns(relation, columns, ncolumns);
+	for (i = 0; i < ncolumns; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, columns[i] - 1);
+
+		fields[i].name = pstrdup(NameStr(column->attname));
+		fields[i].type = lake_type_of_sql(fields[i].name, column->atttypid, column->atttypmod,
+										  !is_in(key, nkeys, columns[i]));
+	}
+	for (i = 0; i < nkeys; i++)
+		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));
+	return schema_build(ncolumns, fields, NIL, key_names, options, NULL);
+}
+
+static void
+target_differs(Relation relation, const LakeTable *lake, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("lake table \"%s\" exists and does not fit table \"%s\"",
+					lake->name, RelationGetRelationName(relation)),
+			 errdetail_internal("%s", detail),
+			 errhint("Remove the lake table, or use another lake database.")));
+}
+
+/* A field of the lake table against the one the sync would have made. */
+static void
+check_field(Relation relation, const LakeTable *lake, const DataField *wanted, const DataField *field, bool is_key)
+{
+	if (strcmp(wanted->name, field->name) != 0)
+		target_differs(relation, lake, psprintf("It has column \"%s\" in the place of \"%s\".", field->name, wanted->name));
+	if (!type_equal(wanted->type, field->type))
+		target_differs(relation, lake, psprintf("Its column \"%s\" is %s and should be %s.", field->name,
+												type_to_text(field->type), type_to_text(wanted->type)));
+	if (!is_key && !field->type->nullable)
+		target_differs(relation, lake, psprintf("Its column \"%s\" is NOT NULL without being part of the key.", field->name));
+}
+
+static bool
+is_key_field(const TableSchema *schema, int field)
+{
+	int			i;
+
+	for (i = 0; i < schema->nprimary_keys; i++)
+	{
+		if (schema->primary_keys[i] == field)
+			return true;
+	}
+	return false;
+}
+
+bool
+source_check_target(Relation relation, const AttrNumber *columns, int ncolumns,
+					LakeTable *lake, const char *commit_user)
+{
+	TableSchema *wanted = source_lake_schema(relation, columns, ncolumns, NIL);
+	LakeSnapshot *newest;
+	int			i;
+
+	options_check_writable(lake->schema, lake->options, lake->name);
+	if (lake->schema->nfields != ncolumns)
+		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, ncolumns));
+	if (lake->schema->nprimary_keys != wanted->nprimary_keys)
+		target_differs(relation, lake, "Its primary key is another one.");
+	for (i = 0; i < ncolumns; i++)
+	{
+		bool		is_key = is_key_field(wanted, i);
+
+		check_field(relation, lake, &wanted->fields[i], &lake->schema->fields[i], is_key);
+		if (is_key != is_key_field(lake->schema, i))
+			target_differs(relation, lake, "Its primary key is another one.");
+	}
+
+	newest = snapshot_load_latest(lake->location);
+	if (newest == NULL)
+		return false;
+	if (snapshot_latest_of_user(lake->location, commit_user, 0) != NULL)
+		return true;
+	if (newest->total_record_count != 0)
+		target_differs(relation, lake, "It has rows that the sync did not write.");
+	return false;
+}

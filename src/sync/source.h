@@ -1,0 +1,39 @@
+/*
+ * source.h
+ *		A source table's definition, and the lake table that goes with it.
+ */
+#ifndef STREAMHOUSE_SYNC_SOURCE_H
+#define STREAMHOUSE_SYNC_SOURCE_H
+
+#include "postgres.h"
+
+#include "utils/rel.h"
+
+#include "lake/table.h"
+#include "sync/sync_catalog.h"
+
+/*
+ * The columns that identify a row (attribute numbers, in the key's order): of
+ * the index named as replica identity, else of the primary key.  NULL when
+ * there is neither.
+ */
+extern AttrNumber *source_key(Relation relation, int *nkeys);
+
+/* Attribute numbers of the columns that are there. */
+extern AttrNumber *source_columns(Relation relation, int *ncolumns);
+
+/*
+ * The schema of a new lake table for the columns.  Only the key is NOT NULL:
+ * deletes are written with the key alone.
+ */
+extern TableSchema *source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, List *options);
+
+/*
+ * ERROR unless the lake table is one that this sync may fill: its columns and
+ * key are the source's, it can be written, and it is empty or was begun by
+ * this commit user.  True in the last case: what it has is to be replaced.
+ */
+extern bool source_check_target(Relation relation, const AttrNumber *columns, int ncolumns,
+								LakeTable *lake, const char *commit_user);
+
+#endif							/* STREAMHOUSE_SYNC_SOURCE_H */

@@ -1,0 +1,166 @@
+/*
+ * stream.c
+ *		The loop of a sync worker: read WAL, decode, commit to the lake in time.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xlogreader.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "replication/decode.h"
+#include "replication/logical.h"
+#include "storage/latch.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "sync/slot.h"
+#include "sync/stream.h"
+#include "worker/worker.h"
+
+#define SHORTEST_SLEEP_MS 4
+#define LONGEST_SLEEP_MS 100
+#define CONFIRM_INTERVAL_MS 1000	/* of an idle stream */
+
+/* The position that was asked for by sessions that wait. */
+static XLogRecPtr
+flush_request(const SyncStream *stream)
+{
+	XLogRecPtr	request;
+
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	request = stream->shared->flush_request;
+	LWLockRelease(shared_state->lock);
+	return request;
+}
+
+static TimestampTz
+flush_deadline(const SyncStream *stream)
+{
+	return stream->pending_since + stream->sync->flush_interval;
+}
+
+static void
+flush_if_due(SyncStream *stream)
+{
+	if (stream->pending && (stream->full || GetCurrentTimestamp() >= flush_deadline(stream)))
+		apply_flush(stream);
+}
+
+/*
+ * Decode what is on disk.  Each record may end a transaction, which core
+ * aborts: memory context and resource owner are put back.  True if there was
+ * anything.
+ */
+static bool
+decode_available(SyncStream *stream, LogicalDecodingContext *decoding)
+{
+	XLogReaderState *reader = decoding->reader;
+	ResourceOwner owner = CurrentResourceOwner;
+	XLogRecPtr	start = reader->EndRecPtr;
+	XLogRecPtr	end = GetFlushRecPtr(NULL);
+
+	while (reader->EndRecPtr < end)
+	{
+		char	   *problem = NULL;
+		XLogRecord *record = XLogReadRecord(reader, &problem);
+
+		if (problem)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("could not read WAL at %X/%X: %s", LSN_FORMAT_ARGS(reader->EndRecPtr), problem)));
+		if (record)
+			LogicalDecodingProcessRecord(decoding, reader);
+		CurrentResourceOwner = owner;
+		MemoryContextSwitchTo(stream->context);
+		CHECK_FOR_INTERRUPTS();
+		flush_if_due(stream);
+	}
+	return reader->EndRecPtr > start;
+}
+
+/*
+ * All that was read is in the lake, so the slot may move on, whatever other
+ * tables and databases wrote meanwhile.
+ */
+static void
+confirm_idle_position(SyncStream *stream, XLogRecPtr position)
+{
+	static TimestampTz confirmed_at = 0;
+	TimestampTz now = GetCurrentTimestamp();
+	bool		moved;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	moved = position > stream->shared->visible;
+	if (moved)
+		stream->shared->visible = position;
+	LWLockRelease(shared_state->lock);
+	if (moved)
+		ConditionVariableBroadcast(&stream->shared->progress);
+
+	if (position > MyReplicationSlot->data.confirmed_flush &&
+		TimestampDifferenceExceeds(confirmed_at, now, CONFIRM_INTERVAL_MS))
+	{
+		sync_slot_confirm(position, false);
+		confirmed_at = now;
+	}
+}
+
+/* A round without error: the sync works, whatever happened before. */
+static void
+report_health(SyncStream *stream)
+{
+	SyncState  *shared = stream->shared;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->phase = SYNC_STREAMING;
+	shared->worker.failures = 0;
+	shared->error[0] = '\0';
+	LWLockRelease(shared_state->lock);
+}
+
+static void
+sleep_until_needed(SyncStream *stream, long milliseconds)
+{
+	if (stream->pending)
+	{
+		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), flush_deadline(stream));
+
+		milliseconds = Min(milliseconds, left);
+	}
+	if (milliseconds > 0)
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+}
+
+void
+stream_run(SyncStream *stream)
+{
+	LogicalDecodingContext *decoding = sync_slot_open(stream->sync->slot, stream);
+	long		sleep_ms = SHORTEST_SLEEP_MS;
+
+	while (shared_worker_wanted(&stream->shared->worker))
+	{
+		bool		active = decode_available(stream, decoding);
+
+		if (stream->pending && flush_request(stream) > stream->shared->visible)
+			apply_flush(stream);
+		flush_if_due(stream);
+		if (!stream->pending)
+		{
+			confirm_idle_position(stream, decoding->reader->EndRecPtr);
+			report_health(stream);
+		}
+
+		sleep_ms = active ? SHORTEST_SLEEP_MS : Min(sleep_ms * 2, LONGEST_SLEEP_MS);
+		sleep_until_needed(stream, sleep_ms);
+		CHECK_FOR_INTERRUPTS();
+		worker_handle_reload();
+	}
+
+	if (stream->pending)
+		apply_flush(stream);
+	FreeDecodingContext(decoding);
+	ReplicationSlotRelease();
+}

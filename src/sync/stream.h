@@ -1,0 +1,68 @@
+/*
+ * stream.h
+ *		One sync at work: from decoded transactions to lake snapshots.
+ *
+ * The plugin's callbacks run inside a transaction that is always aborted, so
+ * what they keep lies in the stream's own contexts.  Rows go to the tables'
+ * writers (change.c, toast.c); between transactions, when it is time, all
+ * tables commit to the lake with the end of the newest transaction as
+ * position, and the slot is confirmed (apply.c).  Hence a snapshot never
+ * shows half a transaction, and after a crash the lake itself says what it has.
+ */
+#ifndef STREAMHOUSE_SYNC_STREAM_H
+#define STREAMHOUSE_SYNC_STREAM_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+#include "datatype/timestamp.h"
+#include "replication/reorderbuffer.h"
+
+#include "sync/relation_map.h"
+#include "sync/sync_catalog.h"
+#include "worker/shared_state.h"
+
+typedef struct SyncStream
+{
+	MemoryContext context;		/* all of this, the tables and their writers */
+	MemoryContext change_context;	/* reset for each change */
+	MemoryContext flush_context;	/* reset for each flush */
+	const SyncRecord *sync;
+	SyncState  *shared;
+	PublishedActions actions;
+	HTAB	   *tables;			/* SyncTable by relid */
+
+	Size		memory_limit;	/* of all writers */
+	Size		memory;			/* that they use */
+
+	/* what the next flush will commit */
+	bool		pending;		/* some table has rows */
+	XLogRecPtr	boundary;		/* end of the newest transaction with rows */
+	TimestampTz commit_time;	/* its commit time */
+	TimestampTz pending_since;	/* when the oldest one was decoded */
+	bool		full;			/* rows should be committed for their number */
+
+	/* the transaction being decoded has rows for us */
+	bool		transaction_used;
+} SyncStream;
+
+/* Decode and commit until the worker is asked to stop. */
+extern void stream_run(SyncStream *stream);
+
+/* apply.c */
+
+/* Append a row to the table's writer. */
+extern void apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row);
+extern void apply_truncate(SyncStream *stream, SyncTable *table);
+extern TableWriter *apply_writer(SyncStream *stream, SyncTable *table);
+
+/* Commit all pending tables at the boundary; outside decoding. */
+extern void apply_flush(SyncStream *stream);
+
+/* What a snapshot of the sync carries. */
+extern void apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn);
+
+/* change.c */
+extern void change_apply(SyncStream *stream, SyncTable *table, Relation relation, const ReorderBufferChange *change);
+
+#endif							/* STREAMHOUSE_SYNC_STREAM_H */

@@ -1,0 +1,29 @@
+/*
+ * toast.h
+ *		Rows with unchanged TOAST values, which the WAL does not carry.
+ *
+ * Such a row waits in a queue with the later rows of its key until a flush, or
+ * until the queue is full; then the missing values of all of them are read
+ * from the lake, unpublished files included, in one scan by key, and the rows
+ * go to the writer in their order.
+ */
+#ifndef STREAMHOUSE_SYNC_TOAST_H
+#define STREAMHOUSE_SYNC_TOAST_H
+
+#include "sync/stream.h"
+
+/*
+ * Queue a change if it must wait: true if it was taken.  kind ROW_DELETE:
+ * row is the row deleted.  old_row: a row whose key is deleted first, or NULL.
+ * missing: by field, NULL when the row is complete.
+ */
+extern bool toast_queue_take(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row,
+							 const Scalar *row, const bool *missing);
+
+/* Complete all rows that wait, and give them to the writer. */
+extern void toast_queue_resolve(SyncStream *stream, SyncTable *table);
+
+/* Forget them: the table was truncated. */
+extern void toast_queue_discard(SyncTable *table);
+
+#endif							/* STREAMHOUSE_SYNC_TOAST_H */
