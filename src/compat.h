@@ -10,8 +10,13 @@
 
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
+#include "utils/pg_locale.h"
+#include "replication/message.h"
+#include "replication/reorderbuffer.h"
+#include "replication/slot.h"
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "streamhouse supports PostgreSQL 15 to 18"
@@ -43,6 +48,81 @@ compat_json_lexer(const char *text, size_t length)
 	return makeJsonLexContextCstringLen(NULL, text, length, PG_UTF8, true);
 #else
 	return makeJsonLexContextCstringLen(unconstify(char *, text), (int) length, PG_UTF8, true);
+#endif
+}
+
+/*
+ * Replication slots: arguments for failover slots since 17, and whether to
+ * fail for an invalidated slot since 18.
+ */
+#if PG_VERSION_NUM < 170000
+#define ReplicationSlotCreate(name, db_specific, persistency, two_phase, failover, synced) \
+	ReplicationSlotCreate(name, db_specific, persistency, two_phase)
+#endif
+#if PG_VERSION_NUM < 180000
+#define ReplicationSlotAcquire(name, nowait, error_if_invalid) ReplicationSlotAcquire(name, nowait)
+#endif
+
+/* Whether a deferrable key counts is an argument since 18; it never did before. */
+#if PG_VERSION_NUM < 180000
+#define RelationGetPrimaryKeyIndex(relation, deferrable_ok) RelationGetPrimaryKeyIndex(relation)
+#endif
+
+/* Has the slot lost the WAL it needs? */
+static inline bool
+compat_slot_is_invalidated(const ReplicationSlot *slot)
+{
+#if PG_VERSION_NUM >= 160000
+	return slot->data.invalidated != RS_INVAL_NONE;
+#else
+	return slot->data.invalidated_at != InvalidXLogRecPtr;
+#endif
+}
+
+/* The tuples of a decoded change; they have been in a wrapper before 17. */
+static inline HeapTuple
+compat_old_tuple(const ReorderBufferChange *change)
+{
+#if PG_VERSION_NUM >= 170000
+	return change->data.tp.oldtuple;
+#else
+	return change->data.tp.oldtuple ? &change->data.tp.oldtuple->tuple : NULL;
+#endif
+}
+
+static inline HeapTuple
+compat_new_tuple(const ReorderBufferChange *change)
+{
+#if PG_VERSION_NUM >= 170000
+	return change->data.tp.newtuple;
+#else
+	return change->data.tp.newtuple ? &change->data.tp.newtuple->tuple : NULL;
+#endif
+}
+
+/* A non-transactional logical message: returns where it ends, on disk. */
+static inline XLogRecPtr
+compat_log_message(const char *prefix)
+{
+	XLogRecPtr	end;
+
+#if PG_VERSION_NUM >= 170000
+	end = LogLogicalMessage(prefix, "", 0, false, true);
+#else
+	end = LogLogicalMessage(prefix, "", 0, false);
+#endif
+	XLogFlush(end);
+	return end;
+}
+
+/* Do strings under this collation sort as their bytes do? */
+static inline bool
+compat_collation_is_c(Oid collation)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+	return lc_collate_is_c(collation);
 #endif
 }
 
