@@ -101,7 +101,7 @@ increment_text(char *buffer, uint32 length)
 	return 0;
 }
 
-/* The same for bytes of any kind. */
+/* The same for bytes that are not text. */
 static uint32
 increment_bytes(char *buffer, uint32 length)
 {
@@ -123,17 +123,9 @@ static uint32
 shorten_max(const ColumnForm *form, BytesView value, char *buffer)
 {
 	uint32		cut = form->is_text ? text_cut(value) : BOUND_BYTES;
-	uint32		length = 0;
 
 	memcpy(buffer, value.data, cut);
-	if (form->is_text)
-		length = increment_text(buffer, cut);
-	if (length == 0)
-	{
-		memcpy(buffer, value.data, cut);
-		length = increment_bytes(buffer, cut);
-	}
-	return length;
+	return form->is_text ? increment_text(buffer, cut) : increment_bytes(buffer, cut);
 }
 
 static BytesView
@@ -142,7 +134,8 @@ copy_bytes(MemoryContext context, const char *data, uint32 length)
 	char	   *copy = MemoryContextAlloc(context, Max(length, 1));
 	BytesView	view = {copy, length};
 
-	memcpy(copy, data, length);
+	if (length > 0)
+		memcpy(copy, data, length);
 	return view;
 }
 
