@@ -122,6 +122,12 @@ extern void manifest_read(const char *table_location, const ManifestFileMeta *me
 						  ManifestEntryCallback callback, void *arg);
 
 /*
+ * Would nothing be lost by copying the entries of a manifest into another?
+ * Not so when its writer knew fields that we do not: keep that file as it is.
+ */
+extern bool manifest_can_be_rewritten(const char *table_location, const ManifestFileMeta *meta);
+
+/*
  * Manifest writer: rolls at target_size; gives the metas (ManifestFileMeta *)
  * of the files written, durable.  partition_types: of the partition columns,
  * for partition statistics.
@@ -133,6 +139,7 @@ extern void manifest_writer_add(ManifestWriter *writer, const ManifestEntry *ent
 extern List *manifest_writer_finish(ManifestWriter *writer);
 
 /* Deep copies into CurrentMemoryContext. */
+extern ManifestFileMeta *manifest_file_meta_copy(const ManifestFileMeta *meta);
 extern ManifestEntry *manifest_entry_copy(const ManifestEntry *entry);
 extern DataFileMeta *data_file_meta_copy(const DataFileMeta *file);
 
