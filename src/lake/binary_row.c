@@ -333,9 +333,14 @@ read_fine_timestamp(const RowReader *reader, const char *slot, const DataType *t
 		damaged(reader, "A timestamp has an impossible fraction.");
 	if (type->physical == PHYSICAL_INT128)
 		value->v.i128 = (int128) millis * 1000000 + nanos;
-	else if (__builtin_mul_overflow(millis, (int64) 1000, &value->v.i64) ||
-			 __builtin_add_overflow(value->v.i64, (int64) (nanos / 1000), &value->v.i64))
-		damaged(reader, "A timestamp is out of range.");
+	else
+	{
+		int128		micros = (int128) millis * 1000 + nanos / 1000;
+
+		if (micros != (int64) micros)
+			damaged(reader, "A timestamp is out of range.");
+		value->v.i64 = (int64) micros;
+	}
 }
 
 static void

@@ -5,8 +5,10 @@
 #include "postgres.h"
 
 #include <ftw.h>
+#include <math.h>
 #include <unistd.h>
 
+#include "columnar/decimal.h"
 #include "utils/memutils.h"
 
 #include "unit.h"
@@ -213,6 +215,145 @@ unit_bytes(const char *text)
 	BytesView	bytes = {text, (uint32) strlen(text)};
 
 	return bytes;
+}
+
+static int128
+parse_int128(const DataType *type, const char *text)
+{
+	int128		number;
+	int			precision = type->root == TYPE_DECIMAL ? type->precision : TYPE_MAX_DECIMAL_PRECISION;
+
+	if (!decimal_from_text(text, strlen(text), precision, type->scale, &number))
+		elog(ERROR, "bad number \"%s\" in a test", text);
+	return number;
+}
+
+Scalar
+unit_scalar(const DataType *type, const char *text)
+{
+	Scalar		value = {0};
+
+	value.isnull = text == NULL;
+	if (value.isnull)
+		return value;
+	switch (type->physical)
+	{
+		case PHYSICAL_INT8:
+			value.v.i8 = type->root == TYPE_BOOLEAN ? strcmp(text, "true") == 0 : atoi(text);
+			break;
+		case PHYSICAL_INT16:
+			value.v.i16 = atoi(text);
+			break;
+		case PHYSICAL_INT32:
+			value.v.i32 = atoi(text);
+			break;
+		case PHYSICAL_INT64:
+			value.v.i64 = (int64) parse_int128(type, text);
+			break;
+		case PHYSICAL_INT128:
+			value.v.i128 = parse_int128(type, text);
+			break;
+		case PHYSICAL_FLOAT:
+			value.v.f32 = strtof(text, NULL);
+			break;
+		case PHYSICAL_DOUBLE:
+			value.v.f64 = strtod(text, NULL);
+			break;
+		case PHYSICAL_BYTES:
+			value.v.bytes = type_is_string(type) ? unit_bytes(text) : unit_hex(text);
+			break;
+		case PHYSICAL_NONE:
+			elog(ERROR, "no values of type %s", type_to_text(type));
+	}
+	return value;
+}
+
+/* Near zero, or anything. */
+static int64
+random_integer(void)
+{
+	switch (unit_random_below(8))
+	{
+		case 0:
+			return (int64) unit_random();
+		case 1:
+			return unit_random_below(2) ? PG_INT64_MAX : PG_INT64_MIN;
+		default:
+			return unit_random_below(11) - 5;
+	}
+}
+
+static double
+random_float(void)
+{
+	static const double odd[] = {0.0, -0.0, 1e300, -1e300, 1e-310};
+
+	switch (unit_random_below(6))
+	{
+		case 0:
+			return odd[unit_random_below(lengthof(odd))];
+		case 1:
+			return unit_random_below(3) == 0 ? -INFINITY : (unit_random_below(2) ? INFINITY : NAN);
+		default:
+			return (unit_random_below(11) - 5) / 2.0;
+	}
+}
+
+static BytesView
+random_bytes(const DataType *type)
+{
+	static const char letters[] = "aab\xc3\xa4\x7f";
+	int			length = unit_random_below(4) == 0 ? unit_random_below(40) : unit_random_below(4);
+	char	   *data = (char *) palloc(length + 1);
+	BytesView	bytes = {data, length};
+
+	for (int i = 0; i < length; i++)
+		data[i] = type_is_string(type) || unit_random_below(2) ?
+			letters[unit_random_below(lengthof(letters) - 1)] : (char) unit_random();
+	return bytes;
+}
+
+Scalar
+unit_random_scalar(const DataType *type)
+{
+	Scalar		value = {0};
+	int64		number = random_integer();
+
+	value.isnull = type->nullable && unit_random_below(8) == 0;
+	if (value.isnull)
+		return value;
+	switch (type->physical)
+	{
+		case PHYSICAL_INT8:
+			value.v.i8 = type->root == TYPE_BOOLEAN ? number & 1 : number;
+			break;
+		case PHYSICAL_INT16:
+			value.v.i16 = number;
+			break;
+		case PHYSICAL_INT32:
+			value.v.i32 = number;
+			break;
+		case PHYSICAL_INT64:
+			value.v.i64 = number;
+			break;
+		case PHYSICAL_INT128:
+			value.v.i128 = unit_random_below(4) == 0 ? (int128) number * random_integer() : number;
+			if (type->root != TYPE_DECIMAL)
+				value.v.i128 %= (int128) PG_INT64_MAX * 1000;
+			break;
+		case PHYSICAL_FLOAT:
+			value.v.f32 = (float) random_float();
+			break;
+		case PHYSICAL_DOUBLE:
+			value.v.f64 = random_float();
+			break;
+		case PHYSICAL_BYTES:
+			value.v.bytes = random_bytes(type);
+			break;
+		case PHYSICAL_NONE:
+			elog(ERROR, "no values of type %s", type_to_text(type));
+	}
+	return value;
 }
 
 /* splitmix64 */

@@ -78,6 +78,16 @@ extern void unit_no_error(const char *text, const char *file, int line);
 extern BytesView unit_hex(const char *digits);
 extern BytesView unit_bytes(const char *text);
 
+/*
+ * A value of a type: numbers as they are written, dates, times and timestamps
+ * as numbers in their own unit, binary strings as hexadecimal digits.  NULL
+ * for null.
+ */
+extern Scalar unit_scalar(const DataType *type, const char *text);
+
+/* A random value, now and then null; mostly of a small set, so that values meet. */
+extern Scalar unit_random_scalar(const DataType *type);
+
 /* A repeatable stream of random numbers; UNIT_SEED sets where it begins. */
 extern uint64 unit_random(void);
 extern int	unit_random_below(int bound);
