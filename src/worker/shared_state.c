@@ -125,13 +125,15 @@ sync_entry_init(SyncState *sync, const char *slot, const char *name)
 }
 
 bool
-shared_sync_start(Oid database, const char *slot, const char *name)
+shared_sync_start(Oid database, const char *slot, const char *name, bool afresh)
 {
 	SyncState  *sync;
+	bool		create;
 	int			i;
 
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
 	sync = shared_sync_find(slot);
+	create = sync == NULL;
 	for (i = 0; i < MAX_SYNCS && sync == NULL; i++)
 	{
 		if (!shared_state->syncs[i].worker.in_use)
@@ -140,12 +142,30 @@ shared_sync_start(Oid database, const char *slot, const char *name)
 			sync_entry_init(sync, slot, name);
 		}
 	}
-	if (sync)
+	if (sync && (create || afresh))
 		worker_want(&sync->worker, database);
 	LWLockRelease(shared_state->lock);
 
 	shared_launcher_wake();
 	return sync != NULL;
+}
+
+List *
+shared_sync_list(Oid database)
+{
+	List	   *slots = NIL;
+	int			i;
+
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	for (i = 0; i < MAX_SYNCS; i++)
+	{
+		SyncState  *sync = &shared_state->syncs[i];
+
+		if (sync->worker.in_use && sync->worker.wanted && sync->worker.database == database)
+			slots = lappend(slots, pstrdup(NameStr(sync->slot)));
+	}
+	LWLockRelease(shared_state->lock);
+	return slots;
 }
 
 static DatabaseState *

@@ -15,6 +15,7 @@
 
 #include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
@@ -99,9 +100,10 @@ extern void shared_state_require(void);
 
 /*
  * Ask for a worker, creating the entry when there is none.  False when the
- * array is full.  Wakes the launcher.
+ * array is full.  Wakes the launcher.  afresh: at once, whatever failures
+ * there were; otherwise an entry that is there is left as it is.
  */
-extern bool shared_sync_start(Oid database, const char *slot, const char *name);
+extern bool shared_sync_start(Oid database, const char *slot, const char *name, bool afresh);
 extern bool shared_database_start(Oid database);
 
 /* Ask for a stop; the launcher removes the entry. */
@@ -110,6 +112,9 @@ extern void shared_database_stop(Oid database);
 
 /* The entry of a sync, or NULL; the lock must be held. */
 extern SyncState *shared_sync_find(const char *slot);
+
+/* Slots (char *) of the syncs of a database that are wanted. */
+extern List *shared_sync_list(Oid database);
 
 /*
  * Called by a worker at its start: takes the entry over until the process

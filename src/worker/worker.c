@@ -13,6 +13,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "worker/shared_state.h"
@@ -44,7 +45,7 @@ carry_out(const WorkerRequest *request)
 	switch (request->kind)
 	{
 		case REQUEST_START_SYNC:
-			room = shared_sync_start(MyDatabaseId, request->slot, request->name);
+			room = shared_sync_start(MyDatabaseId, request->slot, request->name, true);
 			break;
 		case REQUEST_STOP_SYNC:
 			shared_sync_stop(request->slot);
@@ -142,9 +143,12 @@ worker_handle_reload(void)
 	}
 }
 
+static ResourceOwner outer_owner = NULL;
+
 void
 worker_begin_transaction(void)
 {
+	outer_owner = CurrentResourceOwner;
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -157,6 +161,7 @@ worker_end_transaction(MemoryContext context)
 	CommitTransactionCommand();
 	pgstat_report_stat(true);
 	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = outer_owner;
 }
 
 bool

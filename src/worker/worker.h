@@ -31,8 +31,8 @@ extern void worker_handle_signals(void);
 extern void worker_handle_reload(void);
 
 /*
- * Make and take down a transaction with an active snapshot, and leave the
- * caller's memory context current afterwards.
+ * Make and take down a transaction with an active snapshot; afterwards the
+ * context given and the resource owner of before are current.
  */
 extern void worker_begin_transaction(void);
 extern void worker_end_transaction(MemoryContext context);

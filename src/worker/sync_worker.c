@@ -1,0 +1,223 @@
+/*
+ * sync_worker.c
+ *		The process of one sync: initial copy if it was not made, then the stream.
+ *
+ * An error ends the process: caches and the state of decoding are best left
+ * with it.  The text goes to the status view; the launcher starts the worker
+ * again, later and later.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "fdw/fdw.h"
+#include "settings.h"
+#include "sync/initial_copy.h"
+#include "sync/slot.h"
+#include "sync/stream.h"
+#include "worker/shared_state.h"
+#include "worker/worker.h"
+
+static MemoryContext worker_context = NULL;
+
+/* Unpublished files are removed with the memory of their writers. */
+static void
+discard_work(int code, Datum arg)
+{
+	if (worker_context)
+		MemoryContextDelete(worker_context);
+	worker_context = NULL;
+}
+
+static void
+set_phase(SyncState *shared, SyncPhase phase)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	/* A sync that failed is failing until it has got on. */
+	if (shared->error[0] == '\0' || phase == SYNC_FAILING)
+		shared->phase = phase;
+	LWLockRelease(shared_state->lock);
+	ConditionVariableBroadcast(&shared->progress);
+}
+
+/* Settings of users are not for this process. */
+static void
+prepare_session(void)
+{
+	char		memory[32];
+
+	/* Half for transactions being decoded, half for rows being collected. */
+	snprintf(memory, sizeof(memory), "%dkB", setting_sync_memory / 2);
+	SetConfigOption("logical_decoding_work_mem", memory, PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_SESSION);
+	SetConfigOption("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION);
+	sync_slot_permit_plugin();
+}
+
+/* The catalog's entry and the warehouse; NULL when the sync is gone or paused. */
+static SyncRecord *
+load_sync(const char *slot, char **warehouse, PublishedActions *actions)
+{
+	MemoryContext context = CurrentMemoryContext;
+	SyncRecord *sync = NULL;
+
+	worker_begin_transaction();
+	MemoryContextSwitchTo(context);
+	if (worker_extension_exists())
+		sync = sync_catalog_find_by_slot(slot);
+	if (sync && sync->enabled)
+	{
+		*warehouse = server_warehouse(GetForeignServerByName(sync->server, false), true);
+		if (!publication_actions(sync->publication, actions))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("publication \"%s\" of sync \"%s\" does not exist", sync->publication, sync->name)));
+	}
+	worker_end_transaction(context);
+	return sync && sync->enabled ? sync : NULL;
+}
+
+static void
+remember_copied(const SyncRecord *sync)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (sync->copied)
+		return;
+	worker_begin_transaction();
+	sync_catalog_set_copied(sync->slot);
+	worker_end_transaction(context);
+}
+
+/* The slot that is there tells whether the initial copy was made. */
+static void
+ensure_copied(const SyncRecord *sync, const char *warehouse, SyncState *shared)
+{
+	switch (sync_slot_presence(sync->slot))
+	{
+		case SLOT_PRESENT:
+			break;
+		case SLOT_FOREIGN:
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("replication slot \"%s\" of sync \"%s\" belongs to another database", sync->slot, sync->name),
+					 errhint("The sync may come from a copy of that database: drop it here and create it again.")));
+			break;
+		case SLOT_MISSING:
+			if (sync->copied)
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_OBJECT),
+						 errmsg("replication slot \"%s\" of sync \"%s\" is lost", sync->slot, sync->name),
+						 errdetail("What changed since the last commit to the lake cannot be known."),
+						 errhint("Drop the sync and its lake tables, and create the sync again.")));
+			set_phase(shared, SYNC_COPYING);
+			initial_copy(sync, warehouse, shared);
+			break;
+	}
+	remember_copied(sync);
+}
+
+/* The lake must not know of transactions that this server does not have. */
+static void
+check_positions(const SyncStream *stream)
+{
+	XLogRecPtr	end = GetFlushRecPtr(NULL);
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
+
+	hash_seq_init(&status, stream->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		if (table->applied > end)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("lake table \"%s\" is ahead of this server", table->lake->name),
+					 errdetail("It was committed at %X/%X, and the server's WAL ends at %X/%X.",
+							   LSN_FORMAT_ARGS(table->applied), LSN_FORMAT_ARGS(end)),
+					 errhint("The server seems to be restored from an older backup. Drop the sync and its lake tables, and create the sync again.")));
+	}
+}
+
+static void
+run_sync(SyncState *shared, const char *slot)
+{
+	SyncStream *stream = palloc0(sizeof(SyncStream));
+	char	   *warehouse;
+
+	prepare_session();
+	stream->context = worker_context;
+	stream->shared = shared;
+	stream->sync = load_sync(slot, &warehouse, &stream->actions);
+	if (stream->sync == NULL)
+	{
+		shared_sync_stop(slot);
+		return;
+	}
+
+	ensure_copied(stream->sync, warehouse, shared);
+	stream->tables = relation_map_create(stream->sync, warehouse);
+	check_positions(stream);
+	stream->memory_limit = (Size) setting_sync_memory * 1024 / 2;
+	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);
+	stream->flush_context = AllocSetContextCreate(stream->context, "streamhouse flush", ALLOCSET_DEFAULT_SIZES);
+	set_phase(shared, SYNC_STREAMING);
+	stream_run(stream);
+}
+
+static void
+report_failure(SyncState *shared)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(TopMemoryContext);
+	error = CopyErrorData();
+	shared_error_set(shared->error, error->message, error->detail);
+	set_phase(shared, SYNC_FAILING);
+	EmitErrorReport();
+}
+
+void
+streamhouse_sync_main(Datum argument)
+{
+	SyncState  *shared = &shared_state->syncs[DatumGetInt32(argument)];
+	NameData	slot;
+	Oid			database;
+
+	worker_handle_signals();
+	if (!shared_worker_attach(&shared->worker))
+		proc_exit(0);
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	slot = shared->slot;
+	database = shared->worker.database;
+	LWLockRelease(shared_state->lock);
+
+	/* Registered before the connection is made, so called after its transaction is aborted. */
+	before_shmem_exit(discard_work, (Datum) 0);
+	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+	worker_context = AllocSetContextCreate(TopMemoryContext, "streamhouse sync", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(worker_context);
+	CurrentResourceOwner = ResourceOwnerCreate(NULL, "streamhouse sync");
+	pgstat_report_appname(psprintf("streamhouse sync %s", NameStr(shared->name)));
+
+	PG_TRY();
+	{
+		run_sync(shared, NameStr(slot));
+	}
+	PG_CATCH();
+	{
+		HOLD_INTERRUPTS();
+		report_failure(shared);
+		proc_exit(1);
+	}
+	PG_END_TRY();
+	proc_exit(0);
+}
