@@ -1,0 +1,113 @@
+/*
+ * footer.c
+ *		Finding a Parquet file's metadata, and reading ranges of the file.
+ *
+ * A file ends with its metadata, the length of that in four bytes, and a magic
+ * word.  One read of the last bytes gets all of it almost always, and the
+ * whole of a small file.
+ */
+#include "postgres.h"
+
+#include "format/parquet/footer.h"
+#include "format/parquet/parquet_format.h"
+
+#define TAIL_BYTES (64 * 1024)
+#define MAGIC_BYTES 4
+#define TRAILER_BYTES 8			/* length of the metadata, and magic */
+#define ENCRYPTED_MAGIC "PARE"
+
+void
+parquet_damaged(const char *path, const char *column, const char *detail)
+{
+	if (column == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("file \"%s\" is damaged", path),
+				 errdetail_internal("%s", detail)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("file \"%s\" is damaged in column \"%s\"", path, column),
+			 errdetail_internal("%s", detail)));
+}
+
+void
+parquet_file_read_ranges(ParquetFile *file, FileRange *ranges, int nranges)
+{
+	storage_read_ranges(file->storage, ranges, nranges);
+	for (int i = 0; i < nranges; i++)
+		file->counters->bytes_read += ranges[i].length;
+}
+
+void
+parquet_file_read(ParquetFile *file, uint64 offset, size_t length, char *buffer)
+{
+	FileRange	range = {offset, length, buffer};
+
+	parquet_file_read_ranges(file, &range, 1);
+}
+
+const char *
+parquet_file_peek(const ParquetFile *file, uint64 offset, uint64 length)
+{
+	if (offset < file->tail_start || length > file->data_end || offset > file->data_end - length)
+		return NULL;
+	return file->tail + (offset - file->tail_start);
+}
+
+/* Read the last length bytes. */
+static char *
+read_tail(ParquetFile *file, uint64 size, size_t length)
+{
+	char	   *tail = palloc_extended(length + READ_PADDING, MCXT_ALLOC_HUGE);
+
+	parquet_file_read(file, size - length, length, tail);
+	memset(tail + length, 0, READ_PADDING);
+	return tail;
+}
+
+static void
+check_magic(const ParquetFile *file, const char *magic)
+{
+	if (memcmp(magic, ENCRYPTED_MAGIC, MAGIC_BYTES) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("file \"%s\" is encrypted", file->path),
+				 errdetail("Parquet's encryption is not supported.")));
+	if (memcmp(magic, PARQUET_MAGIC, MAGIC_BYTES) != 0)
+		parquet_damaged(file->path, NULL, "It does not end as a Parquet file does.");
+}
+
+void
+parquet_file_open(ParquetFile *file, StorageFile *storage, uint64 size, FormatCounters *counters)
+{
+	size_t		length;
+	const char *trailer;
+	uint32		footer_length;
+
+	file->storage = storage;
+	file->path = storage_file_path(storage);
+	file->counters = counters;
+	if (size == 0)
+		size = storage_file_size(storage);
+	if (size < MAGIC_BYTES + TRAILER_BYTES)
+		parquet_damaged(file->path, NULL, "It is too short for a Parquet file.");
+
+	length = Min(size, TAIL_BYTES);
+	file->tail = read_tail(file, size, length);
+	trailer = file->tail + length - TRAILER_BYTES;
+	check_magic(file, trailer + sizeof(footer_length));
+	memcpy(&footer_length, trailer, sizeof(footer_length));
+	if (footer_length > size - MAGIC_BYTES - TRAILER_BYTES)
+		parquet_damaged(file->path, NULL, "The length of its metadata is impossible.");
+
+	if (footer_length > length - TRAILER_BYTES)
+	{
+		pfree(file->tail);
+		length = (size_t) footer_length + TRAILER_BYTES;
+		file->tail = read_tail(file, size, length);
+	}
+	file->tail_start = size - length;
+	file->footer = file->tail + length - TRAILER_BYTES - footer_length;
+	file->footer_length = footer_length;
+	file->data_end = size - TRAILER_BYTES - footer_length;
+}

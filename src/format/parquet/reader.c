@@ -1,0 +1,298 @@
+/*
+ * reader.c
+ *		Parquet files as batches: row groups, row ranges, columns.
+ *
+ * Row groups come one after another; their statistics, then their page
+ * indexes, leave ranges of rows that may match the predicate.  Batches are cut
+ * from these.  A column's pages are only touched when it is read.
+ */
+#include "postgres.h"
+
+#include "format/parquet/column_read.h"
+#include "format/parquet/parquet.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* Of all columns together, and of one. */
+#define WINDOW_BUDGET_BYTES (64 * 1024 * 1024)
+#define MIN_WINDOW_BYTES (512 * 1024)
+#define MAX_WINDOW_BYTES (8 * 1024 * 1024)
+
+/* Batches of long strings have fewer rows, so that they do not take more than about this. */
+#define BATCH_BYTES (32 * 1024 * 1024)
+
+typedef struct ParquetReader
+{
+	FormatReader base;
+	MemoryContext context;		/* holds all of this */
+	MemoryContext group_context;
+	MemoryContext batch_context;
+	ParquetFile file;
+	FormatCounters own_counters;	/* when the caller wants none */
+	ParquetMetadata metadata;
+	bool	   *wanted_leaves;
+	const Predicate *predicate;
+	bool	   *predicate_columns;	/* used by it */
+	const DataType **types;		/* wanted, by column */
+	ParquetColumn *columns;
+
+	/* the row group */
+	ParquetRowGroup row_group;
+	bool		in_group;
+	int64		group_start;	/* its first row in the file */
+	int			batch_rows;
+	RowRange   *ranges;
+	int			nranges;
+	int			range;			/* the one that position is in */
+	int64		position;		/* within the row group: the next batch */
+} ParquetReader;
+
+/* ---- opening ---- */
+
+static void
+open_columns(ParquetReader *reader, const FormatReadOptions *options)
+{
+	ColumnScratch *scratch = column_scratch_create();
+	size_t		window = WINDOW_BUDGET_BYTES / Max(options->ncolumns, 1);
+
+	window = Max(MIN_WINDOW_BYTES, Min(window, MAX_WINDOW_BYTES));
+	reader->base.ncolumns = options->ncolumns;
+	reader->base.present = palloc0(Max(options->ncolumns, 1) * sizeof(bool));
+	reader->columns = palloc0(Max(options->ncolumns, 1) * sizeof(ParquetColumn));
+	reader->types = palloc(Max(options->ncolumns, 1) * sizeof(DataType *));
+	reader->wanted_leaves = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(bool));
+	for (int i = 0; i < options->ncolumns; i++)
+	{
+		const DataField *wanted = &options->columns[i];
+		const ParquetField *field = metadata_field(&reader->metadata, wanted->name);
+
+		reader->types[i] = wanted->type;
+		if (field == NULL)
+			continue;
+		column_init(&reader->columns[i], &reader->file, field, pstrdup(wanted->name), wanted->type,
+					scratch, reader->batch_context, window);
+		reader->base.present[i] = true;
+		reader->wanted_leaves[field->leaf] = true;
+	}
+}
+
+FormatReader *
+parquet_open(StorageFile *file, const FormatReadOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "parquet reader", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ParquetReader *reader = palloc0(sizeof(ParquetReader));
+
+	reader->context = context;
+	reader->group_context = AllocSetContextCreate(context, "parquet row group", ALLOCSET_SMALL_SIZES);
+	reader->batch_context = AllocSetContextCreate(context, "parquet batch", ALLOCSET_SMALL_SIZES);
+	parquet_file_open(&reader->file, file, options->file_size,
+					  options->counters != NULL ? options->counters : &reader->own_counters);
+	metadata_read(&reader->metadata, &reader->file);
+	open_columns(reader, options);
+	reader->row_group.chunks = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(ParquetChunk));
+	reader->predicate = options->predicate;
+	reader->predicate_columns = palloc0(Max(options->ncolumns, 1) * sizeof(bool));
+	if (reader->predicate != NULL)
+		predicate_columns(reader->predicate, reader->predicate_columns);
+	reader->base.file_rows = reader->metadata.num_rows;
+	reader->file.counters->row_groups += reader->metadata.nrow_groups;
+	MemoryContextSwitchTo(old);
+	return &reader->base;
+}
+
+void
+parquet_close(FormatReader *base)
+{
+	ParquetReader *reader = (ParquetReader *) base;
+
+	MemoryContextDelete(reader->context);
+}
+
+/* ---- choosing rows ---- */
+
+static const ColumnStatistics *
+group_statistics(void *arg, int column)
+{
+	IndexedColumn *columns = arg;
+
+	return &columns[column].statistics;
+}
+
+/* The predicate's columns with their statistics over the row group. */
+static IndexedColumn *
+describe_columns(ParquetReader *reader)
+{
+	IndexedColumn *columns = palloc0(Max(reader->base.ncolumns, 1) * sizeof(IndexedColumn));
+
+	for (int i = 0; i < reader->base.ncolumns; i++)
+	{
+		ParquetColumn *column = &reader->columns[i];
+		IndexedColumn *indexed = &columns[i];
+
+		indexed->used = reader->predicate_columns[i];
+		indexed->wanted = reader->types[i];
+		if (!reader->base.present[i])
+		{
+			indexed->statistics.has_null_count = true;
+			indexed->statistics.null_count = reader->row_group.num_rows;
+			continue;
+		}
+		indexed->place = &column->place;
+		indexed->field = column->field;
+		indexed->conversion = &column->conversion;
+		indexed->chunk = &reader->row_group.chunks[column->field->leaf];
+		if (indexed->used)
+			statistics_of_chunk(indexed->field, indexed->conversion, indexed->wanted,
+								&indexed->chunk->statistics, reader->row_group.num_rows, &indexed->statistics);
+	}
+	return columns;
+}
+
+/* The ranges of the row group that may match; false if none of it does. */
+static bool
+choose_rows(ParquetReader *reader, IndexedColumn *columns)
+{
+	int64		num_rows = reader->row_group.num_rows;
+
+	if (num_rows == 0)
+		return false;
+	if (reader->predicate == NULL)
+	{
+		reader->file.counters->row_groups_read++;
+		reader->ranges = palloc(sizeof(RowRange));
+		reader->ranges[0].start = 0;
+		reader->ranges[0].end = num_rows;
+		reader->nranges = 1;
+		return true;
+	}
+	if (!predicate_may_match(reader->predicate, num_rows, group_statistics, columns))
+		return false;
+	reader->file.counters->row_groups_read++;
+	reader->ranges = page_index_ranges(&reader->file, columns, reader->base.ncolumns, reader->predicate,
+									   num_rows, &reader->nranges);
+	if (reader->nranges > 0)
+		return true;
+	for (int i = 0; i < reader->base.ncolumns; i++)
+	{
+		if (columns[i].offsets != NULL)
+			reader->file.counters->pages_skipped += columns[i].offsets->npages;
+	}
+	return false;
+}
+
+/* ---- moving ---- */
+
+/* How many rows a batch may have so that its strings are not too many bytes. */
+static int
+choose_batch_rows(ParquetReader *reader)
+{
+	double		bytes = 0;
+	double		rows;
+
+	for (int i = 0; i < reader->base.ncolumns; i++)
+	{
+		if (reader->base.present[i] && reader->types[i]->physical == PHYSICAL_BYTES)
+			bytes += reader->row_group.chunks[reader->columns[i].field->leaf].uncompressed_size;
+	}
+	if (bytes <= 0)
+		return BATCH_ROWS;
+	rows = BATCH_BYTES / (bytes / reader->row_group.num_rows);
+	return (int) Max(1, Min(rows, BATCH_ROWS));
+}
+
+static void
+end_group(ParquetReader *reader)
+{
+	if (!reader->in_group)
+		return;
+	for (int i = 0; i < reader->base.ncolumns; i++)
+	{
+		if (reader->base.present[i])
+			column_end_group(&reader->columns[i]);
+	}
+	reader->group_start += reader->row_group.num_rows;
+	reader->in_group = false;
+	MemoryContextReset(reader->group_context);
+}
+
+static void
+begin_group(ParquetReader *reader, const IndexedColumn *indexed)
+{
+	for (int i = 0; i < reader->base.ncolumns; i++)
+	{
+		ParquetColumn *column = &reader->columns[i];
+
+		if (reader->base.present[i])
+			column_begin_group(column, &reader->row_group.chunks[column->field->leaf], reader->row_group.num_rows,
+							   reader->ranges, reader->nranges, indexed[i].offsets);
+	}
+	reader->batch_rows = choose_batch_rows(reader);
+	reader->range = 0;
+	reader->position = reader->ranges[0].start;
+	reader->in_group = true;
+}
+
+/* Go to the next row group that may have matching rows; false at the end. */
+static bool
+next_group(ParquetReader *reader)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->group_context);
+
+	end_group(reader);
+	while (metadata_next_row_group(&reader->metadata, reader->wanted_leaves, &reader->row_group))
+	{
+		IndexedColumn *indexed = describe_columns(reader);
+
+		CHECK_FOR_INTERRUPTS();
+		if (reader->row_group.num_rows > reader->base.file_rows - reader->group_start)
+			parquet_damaged(reader->file.path, NULL, "Its row groups have more rows than the file.");
+		if (choose_rows(reader, indexed))
+		{
+			begin_group(reader, indexed);
+			break;
+		}
+		reader->group_start += reader->row_group.num_rows;
+		MemoryContextReset(reader->group_context);
+	}
+	MemoryContextSwitchTo(old);
+	if (!reader->in_group && reader->group_start != reader->base.file_rows)
+		parquet_damaged(reader->file.path, NULL, "Its row groups have less rows than the file.");
+	return reader->in_group;
+}
+
+bool
+parquet_next(FormatReader *base)
+{
+	ParquetReader *reader = (ParquetReader *) base;
+	int64		left;
+
+	for (int i = 0; i < base->ncolumns; i++)
+	{
+		if (base->present[i])
+			column_new_batch(&reader->columns[i]);
+	}
+	MemoryContextReset(reader->batch_context);
+	if (reader->in_group && reader->position == reader->ranges[reader->range].end &&
+		++reader->range < reader->nranges)
+		reader->position = reader->ranges[reader->range].start;
+	if ((!reader->in_group || reader->range == reader->nranges) && !next_group(reader))
+	{
+		base->nrows = 0;
+		return false;
+	}
+	left = reader->ranges[reader->range].end - reader->position;
+	base->first_row = reader->group_start + reader->position;
+	base->nrows = (int) Min(left, reader->batch_rows);
+	reader->position += base->nrows;
+	reader->file.counters->rows_read += base->nrows;
+	return true;
+}
+
+void
+parquet_read_column(FormatReader *base, int column, const int32 *selection, int nselected, Vector *out)
+{
+	ParquetReader *reader = (ParquetReader *) base;
+
+	column_read(&reader->columns[column], reader->position - base->nrows, base->nrows, selection, nselected, out);
+}
