@@ -310,11 +310,30 @@ plan_entries(PlanState *state, const ScanRequest *request)
 	return list_concat(published, scan.live);
 }
 
+/* Does a file that lists its columns have all of its schema's? */
+static bool
+has_all_columns(LakeTable *table, const DataFileMeta *file)
+{
+	const TableSchema *schema = lake_table_schema(table, file->schema_id);
+
+	for (int i = 0; i < schema->nfields; i++)
+	{
+		bool		found = false;
+		ListCell   *cell;
+
+		foreach(cell, file->write_cols)
+			found |= strcmp(lfirst(cell), schema->fields[i].name) == 0;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 static void
-check_file_readable(const LakeTable *table, const DataFileMeta *file)
+check_file_readable(LakeTable *table, const DataFileMeta *file)
 {
 	(void) data_file_format(table, file->file_name);
-	if (file->has_write_cols)
+	if (file->has_write_cols && !has_all_columns(table, file))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("table \"%s\" has data files with a part of the columns, which is not supported", table->name),

@@ -463,7 +463,9 @@ file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, Co
 		out->null_count = file->row_count;
 		return true;
 	}
-	if (!type_equal(schema->fields[file_field].type, wanted->type))
+	/* bounds of another type do not order as ours; those of files that list their columns may be of others */
+	if (!type_equal(schema->fields[file_field].type, wanted->type) ||
+		(file->has_write_cols && !file->has_value_stats_cols))
 		return false;
 	return value_column_statistics(file, schema, file_field, out);
 }
