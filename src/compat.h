@@ -18,6 +18,13 @@
 #include "replication/reorderbuffer.h"
 #include "replication/slot.h"
 
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#else
+#include "commands/explain.h"
+#endif
+
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "streamhouse supports PostgreSQL 15 to 18"
 #endif
@@ -125,5 +132,16 @@ compat_collation_is_c(Oid collation)
 	return lc_collate_is_c(collation);
 #endif
 }
+
+/* Foreign paths: fdw_restrictinfo since 17, disabled_nodes since 18. */
+#if PG_VERSION_NUM < 170000
+#define create_foreignscan_path(root, rel, target, rows, disabled_nodes, startup, total, pathkeys, outer, outerpath, \
+								restrictinfo, private) \
+	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, outerpath, private)
+#elif PG_VERSION_NUM < 180000
+#define create_foreignscan_path(root, rel, target, rows, disabled_nodes, startup, total, pathkeys, outer, outerpath, \
+								restrictinfo, private) \
+	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, outerpath, restrictinfo, private)
+#endif
 
 #endif							/* STREAMHOUSE_COMPAT_H */

@@ -15,8 +15,9 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "fdw/decimal.h"
+#include "columnar/decimal.h"
 #include "fdw/epoch.h"
+#include "fdw/numeric.h"
 #include "fdw/types.h"
 
 static pg_noinline void

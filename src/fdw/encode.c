@@ -16,8 +16,9 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-#include "fdw/decimal.h"
+#include "columnar/decimal.h"
 #include "fdw/epoch.h"
+#include "fdw/numeric.h"
 #include "fdw/types.h"
 
 static pg_noinline void

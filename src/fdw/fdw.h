@@ -12,11 +12,11 @@
 
 #include "postgres.h"
 
-#include "commands/explain.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "lake/plan.h"
 #include "lake/table.h"
 

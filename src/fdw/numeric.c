@@ -1,5 +1,5 @@
 /*
- * decimal.c
+ * numeric.c
  *		The lake's decimals (scaled integers) and the server's numeric.
  *
  * A numeric on disk is a header and base-10000 digits, the most significant
@@ -10,7 +10,8 @@
  */
 #include "postgres.h"
 
-#include "fdw/decimal.h"
+#include "columnar/decimal.h"
+#include "fdw/numeric.h"
 
 /* numeric's header, as numeric.c has it */
 #define NUMERIC_SIGN_MASK			0xC000
@@ -32,26 +33,7 @@
 
 #define TEN_TO_16 UINT64CONST(10000000000000000)
 
-static const uint64 powers[] = {
-	UINT64CONST(1), UINT64CONST(10), UINT64CONST(100), UINT64CONST(1000), UINT64CONST(10000),
-	UINT64CONST(100000), UINT64CONST(1000000), UINT64CONST(10000000), UINT64CONST(100000000),
-	UINT64CONST(1000000000), UINT64CONST(10000000000), UINT64CONST(100000000000),
-	UINT64CONST(1000000000000), UINT64CONST(10000000000000), UINT64CONST(100000000000000),
-	UINT64CONST(1000000000000000), UINT64CONST(10000000000000000), UINT64CONST(100000000000000000),
-	UINT64CONST(1000000000000000000), UINT64CONST(10000000000000000000)
-};
-
-#define MAX_POWER_64 ((int) lengthof(powers) - 1)
-
-int128
-decimal_power(int exponent)
-{
-	Assert(exponent >= 0 && exponent <= MAX_POWER);
-
-	if (exponent <= MAX_POWER_64)
-		return powers[exponent];
-	return (int128) powers[MAX_POWER_64] * powers[exponent - MAX_POWER_64];
-}
+static const int16 powers[] = {1, 10, 100, 1000, 10000};
 
 /* Digits from the least significant on, without zeros before the first other one. */
 typedef struct DigitStack
@@ -109,9 +91,9 @@ decimal_to_numeric(int128 unscaled, int scale, char *out)
 	if (pad > 0)
 	{
 		/* the last digit is only partly used */
-		uint64		used = powers[DIGIT_POWER - pad];
+		int			used = powers[DIGIT_POWER - pad];
 
-		push_digit(&stack, (int16) ((uint64) (value % used) * powers[pad]));
+		push_digit(&stack, (int16) (value % used) * powers[pad]);
 		value /= used;
 	}
 	push_all(&stack, value);
@@ -195,10 +177,10 @@ accumulate(Accumulator *acc, int power, int add)
 {
 	if (acc->value == 0)
 		acc->value = add;
-	else if (power > MAX_POWER || acc->value >= (uint128) decimal_power(MAX_POWER - power))
+	else if (power > MAX_POWER || acc->value >= (uint128) decimal_power_of_ten(MAX_POWER - power))
 		acc->overflow = true;
 	else
-		acc->value = acc->value * (uint128) decimal_power(power) + add;
+		acc->value = acc->value * (uint128) decimal_power_of_ten(power) + add;
 }
 
 /* Take a digit that stands for digit * 10^exponent. */
@@ -209,7 +191,7 @@ accumulate_digit(Accumulator *acc, int digit, int exponent)
 		accumulate(acc, DIGIT_POWER, digit);
 	else if (exponent > -DIGIT_POWER)
 	{
-		int			unit = (int) powers[-exponent];
+		int			unit = powers[-exponent];
 		int			cut = digit % unit;
 
 		accumulate(acc, DIGIT_POWER + exponent, digit / unit);

@@ -1,11 +1,11 @@
 /*
- * decimal.h
+ * numeric.h
  *		The lake's decimals (scaled integers) and the server's numeric.
  *
  * Both ways without text: numeric's disk format is stable, and known here.
  */
-#ifndef STREAMHOUSE_FDW_DECIMAL_H
-#define STREAMHOUSE_FDW_DECIMAL_H
+#ifndef STREAMHOUSE_FDW_NUMERIC_H
+#define STREAMHOUSE_FDW_NUMERIC_H
 
 #include "postgres.h"
 
@@ -37,16 +37,4 @@ typedef struct DecimalValue
 /* The numeric may have any header (detoast it, at most "packed"). */
 extern DecimalValue decimal_from_numeric(const struct varlena *numeric, int scale);
 
-/* 10^exponent, exponent at most 38. */
-extern int128 decimal_power(int exponent);
-
-/* Does an unscaled value have at most precision digits? */
-static inline bool
-decimal_fits(int128 unscaled, int precision)
-{
-	int128		limit = decimal_power(precision);
-
-	return unscaled < limit && unscaled > -limit;
-}
-
-#endif							/* STREAMHOUSE_FDW_DECIMAL_H */
+#endif							/* STREAMHOUSE_FDW_NUMERIC_H */

@@ -1,0 +1,188 @@
+/*
+ * import.c
+ *		IMPORT FOREIGN SCHEMA: a foreign table for each table of a database.
+ *
+ * What cannot be shown is left out with a WARNING that says why; but a table
+ * that was asked for by name (LIMIT TO) must be there, and be readable.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_foreign_server_d.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "fdw/fdw.h"
+#include "fdw/types.h"
+
+typedef struct Import
+{
+	const ForeignServer *server;
+	const ImportForeignSchemaStmt *stmt;
+	char	   *warehouse;
+	List	   *commands;		/* char * */
+} Import;
+
+static bool
+is_listed(const ImportForeignSchemaStmt *stmt, const char *table)
+{
+	ListCell   *lc;
+
+	foreach(lc, stmt->table_list)
+	{
+		if (strcmp(lfirst_node(RangeVar, lc)->relname, table) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+append_column(StringInfo sql, const DataField *field, const char *table)
+{
+	Oid			typid;
+	int32		typmod;
+
+	if (!sql_type_of_lake(field->type, &typid, &typmod))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of lake table \"%s\" has a type that is not supported yet: %s",
+						field->name, table, type_to_text(field->type))));
+	if (strlen(field->name) >= NAMEDATALEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("column name \"%s\" of lake table \"%s\" is too long", field->name, table),
+				 errdetail("Names in SQL have up to %d bytes.", NAMEDATALEN - 1)));
+	appendStringInfo(sql, "%s %s%s", quote_identifier(field->name), format_type_with_typemod(typid, typmod),
+					 field->type->nullable ? "" : " NOT NULL");
+}
+
+/* The command for one table; raises what makes the table unreadable. */
+static char *
+import_command(const Import *import, const char *name)
+{
+	TableAddress address = {.warehouse = import->warehouse, .database = import->stmt->remote_schema};
+	const LakeSnapshot *snapshot;
+	LakeTable  *table;
+	StringInfoData sql;
+	int			i;
+
+	address.table = unconstify(char *, name);
+	address.location = lake_table_location(address.warehouse, address.database, address.table);
+	table = lake_table_open_as_of(&address, &snapshot);
+	options_check_readable(table->schema, table->options, table->name);
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s.%s (", quote_identifier(import->stmt->local_schema),
+					 quote_identifier(name));
+	for (i = 0; i < table->schema->nfields; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(&sql, ", ");
+		append_column(&sql, &table->schema->fields[i], table->name);
+	}
+	appendStringInfo(&sql, ") SERVER %s OPTIONS (database %s, \"table\" %s)",
+					 quote_identifier(import->server->servername),
+					 quote_literal_cstr(import->stmt->remote_schema), quote_literal_cstr(name));
+	lake_table_close(table);
+	return sql.data;
+}
+
+/* In a subtransaction, so that whatever is wrong with a table can be caught. */
+static void
+import_or_warn(Import *import, const char *name)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		import->commands = lappend(import->commands, import_command(import, name));
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(error);
+		ereport(WARNING,
+				(errcode(error->sqlerrcode),
+				 errmsg("cannot import table \"%s\": %s", name, error->message),
+				 error->detail ? errdetail_internal("%s", error->detail) : 0));
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+}
+
+static void
+import_listed(Import *import)
+{
+	ListCell   *lc;
+
+	foreach(lc, import->stmt->table_list)
+		import->commands = lappend(import->commands,
+								   import_command(import, lfirst_node(RangeVar, lc)->relname));
+}
+
+static void
+import_all(Import *import)
+{
+	List	   *tables = lake_list_tables(import->warehouse, import->stmt->remote_schema);
+	ListCell   *lc;
+
+	foreach(lc, tables)
+	{
+		const char *name = lfirst(lc);
+
+		CHECK_FOR_INTERRUPTS();
+		if (import->stmt->list_type != FDW_IMPORT_SCHEMA_EXCEPT || !is_listed(import->stmt, name))
+			import_or_warn(import, name);
+	}
+}
+
+static void
+require_database(const Import *import)
+{
+	List	   *databases = lake_list_databases(import->warehouse);
+	ListCell   *lc;
+
+	foreach(lc, databases)
+	{
+		if (strcmp(lfirst(lc), import->stmt->remote_schema) == 0)
+			return;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_SCHEMA_NOT_FOUND),
+			 errmsg("database \"%s\" does not exist in warehouse \"%s\"",
+					import->stmt->remote_schema, import->warehouse)));
+}
+
+List *
+streamhouseImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
+{
+	Import		import = {.server = GetForeignServer(serverid), .stmt = stmt};
+
+	if (stmt->options != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("invalid option \"%s\"", linitial_node(DefElem, stmt->options)->defname),
+				 errhint("IMPORT FOREIGN SCHEMA has no options here.")));
+
+	import.warehouse = server_warehouse(import.server, false);
+	require_database(&import);
+	if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)
+		import_listed(&import);
+	else
+		import_all(&import);
+	return import.commands;
+}

@@ -1,0 +1,178 @@
+/*
+ * plan_scan.c
+ *		Planning a scan: what is pushed down, how much there is to read.
+ *
+ * Files are chosen twice: here, for the costs, and again when the scan runs,
+ * since the table may have a newer snapshot then, and parameters are known.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/memutils.h"
+
+#include "fdw/fdw.h"
+#include "fdw/quals.h"
+#include "settings.h"
+
+/* Of a base relation, from GetForeignRelSize to GetForeignPlan. */
+typedef struct RelationPlan
+{
+	List	   *pushed;			/* RestrictInfo *: (in part) for the reader */
+	List	   *exact;			/* those of them that the executor need not look at */
+	double		total_rows;
+	double		rows;			/* physical, in the files chosen */
+	double		bytes;
+} RelationPlan;
+
+/* Sort the relation's clauses; the predicate that constants give, NULL if none. */
+static Predicate *
+classify_clauses(RelOptInfo *baserel, const ForeignRelation *foreign, RelationPlan *plan, MemoryContext keep)
+{
+	QualTarget	target = {baserel->relid, foreign->fields, foreign->table->schema};
+	List	   *parts = NIL;
+	ListCell   *lc;
+
+	if (!setting_pushdown)
+		return NULL;
+	foreach(lc, baserel->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		bool		exact;
+		Qual	   *qual = qual_analyze(clause->clause, &target, &exact);
+		Predicate  *part;
+		MemoryContext old_context;
+
+		if (qual == NULL)
+			continue;
+		part = qual_bind(qual, NULL);
+		if (part != NULL)
+			parts = lappend(parts, part);
+
+		old_context = MemoryContextSwitchTo(keep);
+		plan->pushed = lappend(plan->pushed, clause);
+		if (exact)
+			plan->exact = lappend(plan->exact, clause);
+		MemoryContextSwitchTo(old_context);
+	}
+	return predicate_combine(PREDICATE_AND, parts);
+}
+
+static void
+measure_files(const ForeignRelation *foreign, const Predicate *predicate, RelationPlan *plan)
+{
+	ScanRequest request = {.snapshot = foreign->snapshot, .predicate = predicate};
+	ScanPlan   *files;
+
+	if (foreign->snapshot == NULL)
+		return;
+	files = scan_plan(foreign->table, &request);
+	plan->total_rows = foreign->snapshot->total_record_count;
+	plan->rows = files->row_count;
+	plan->bytes = files->bytes;
+}
+
+void
+streamhouseGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	RelationPlan *plan = palloc0(sizeof(RelationPlan));
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse planning",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	Relation	relation = table_open(relid, NoLock);
+	ForeignRelation *foreign = foreign_relation_open(relation, RELATION_READ, NULL);
+	double		selectivity;
+
+	measure_files(foreign, classify_clauses(baserel, foreign, plan, old_context), plan);
+	foreign_relation_close(foreign);
+	table_close(relation, NoLock);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(context);
+
+	baserel->fdw_private = plan;
+	baserel->tuples = Max(plan->total_rows, plan->rows);
+	selectivity = clauselist_selectivity(root, baserel->baserestrictinfo, 0, JOIN_INNER, NULL);
+	baserel->rows = clamp_row_est(Min(baserel->tuples * selectivity, plan->rows));
+}
+
+void
+streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	RelationPlan *plan = baserel->fdw_private;
+	Cost		startup_cost = baserel->baserestrictcost.startup;
+	Cost		total_cost = startup_cost;
+
+	total_cost += seq_page_cost * ceil(plan->bytes / BLCKSZ);
+	total_cost += (cpu_tuple_cost + baserel->baserestrictcost.per_tuple) * plan->rows;
+	add_path(baserel, (Path *)
+			 create_foreignscan_path(root, baserel,
+									 NULL,	/* default pathtarget */
+									 baserel->rows,
+									 0, /* disabled_nodes */
+									 startup_cost,
+									 total_cost,
+									 NIL,	/* no pathkeys */
+									 baserel->lateral_relids,
+									 NULL,	/* no outer path */
+									 NIL,	/* no join clauses */
+									 NIL)); /* nothing private */
+}
+
+/* The attribute numbers that rows must have: those of the output and of the executor's filters. */
+static List *
+used_attributes(RelOptInfo *baserel, List *local_exprs)
+{
+	Bitmapset  *used = NULL;
+	List	   *attributes = NIL;
+	int			whole_row = InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber;
+	AttrNumber	attno;
+
+	pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid, &used);
+	pull_varattnos((Node *) local_exprs, baserel->relid, &used);
+	for (attno = 1; attno <= baserel->max_attr; attno++)
+	{
+		if (bms_is_member(whole_row, used) ||
+			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, used))
+			attributes = lappend_int(attributes, attno);
+	}
+	return attributes;
+}
+
+/*
+ * The plan: fdw_exprs holds the clauses pushed down, fdw_recheck_quals those
+ * that are nowhere else, and fdw_private a list of the attributes used.
+ */
+ForeignScan *
+streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path, List *tlist,
+						  List *scan_clauses, Plan *outer_plan)
+{
+	RelationPlan *plan = baserel->fdw_private;
+	List	   *local = NIL;
+	List	   *exact = NIL;
+	List	   *pushed = NIL;
+	ListCell   *lc;
+
+	foreach(lc, scan_clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (clause->pseudoconstant)
+			continue;
+		if (list_member_ptr(plan->pushed, clause))
+			pushed = lappend(pushed, clause->clause);
+		if (list_member_ptr(plan->exact, clause))
+			exact = lappend(exact, clause->clause);
+		else
+			local = lappend(local, clause->clause);
+	}
+	return make_foreignscan(tlist, local, baserel->relid, pushed,
+							list_make1(used_attributes(baserel, local)),
+							NIL, exact, outer_plan);
+}

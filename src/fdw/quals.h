@@ -1,0 +1,50 @@
+/*
+ * quals.h
+ *		WHERE clauses that the lake's reader can apply.
+ *
+ * First a clause is analysed: is it a tree of AND, OR and NOT over comparisons
+ * of a column with something that is known once the scan begins?  Then, at
+ * each (re)start of a scan, the comparands are evaluated and bound, which
+ * makes the predicate.
+ *
+ * Predicates are applied exactly by the reader.  So a clause that a predicate
+ * means wholly need not be looked at by the executor; one that it means in
+ * part only (LIKE 'a%b', an AND with one strange member) is kept there, too.
+ */
+#ifndef STREAMHOUSE_FDW_QUALS_H
+#define STREAMHOUSE_FDW_QUALS_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/primnodes.h"
+
+#include "columnar/predicate.h"
+#include "lake/schema.h"
+
+/* The relation whose columns clauses speak of. */
+typedef struct QualTarget
+{
+	Index		varno;
+	const int  *fields;			/* by attribute number - 1, as in ForeignRelation */
+	const TableSchema *schema;
+} QualTarget;
+
+typedef struct Qual Qual;
+
+/*
+ * What of a clause can be pushed down, in CurrentMemoryContext; NULL: nothing.
+ * *exact: the predicate will mean the same as the clause.
+ */
+extern Qual *qual_analyze(Expr *clause, const QualTarget *target, bool *exact);
+
+/* Make ready to evaluate comparands that are not constants; true if there are any. */
+extern bool qual_prepare(Qual *qual, PlanState *parent);
+
+/*
+ * The predicate over table fields, in CurrentMemoryContext.  econtext NULL
+ * (when planning): only constants are known.  NULL when any row may match.
+ */
+extern Predicate *qual_bind(const Qual *qual, ExprContext *econtext);
+
+#endif							/* STREAMHOUSE_FDW_QUALS_H */

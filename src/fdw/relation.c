@@ -1,0 +1,364 @@
+/*
+ * relation.c
+ *		The lake table behind a foreign table, and the snapshot to read.
+ *
+ * READ COMMITTED takes the newest snapshot for each statement; all scans of a
+ * statement must see the same one, however often its table occurs.  REPEATABLE
+ * READ keeps what the transaction saw first.  Both are pins, kept by a memory
+ * context that lives exactly as long: the statement's, or the transaction's.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "lib/ilist.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "fdw/epoch.h"
+#include "fdw/fdw.h"
+#include "fdw/types.h"
+#include "settings.h"
+
+/* A table's snapshot while it must not change. */
+typedef struct SnapshotPin
+{
+	char	   *location;
+	LakeSnapshot *snapshot;		/* or NULL: the table had none */
+} SnapshotPin;
+
+typedef struct SnapshotPins
+{
+	dlist_node	node;
+	MemoryContext owner;		/* holds all of this */
+	List	   *pins;
+	MemoryContextCallback callback;
+} SnapshotPins;
+
+static dlist_head pins_of_all = DLIST_STATIC_INIT(pins_of_all);
+
+static void
+forget_pins(void *arg)
+{
+	dlist_delete(&((SnapshotPins *) arg)->node);
+}
+
+static SnapshotPins *
+pins_of(MemoryContext owner)
+{
+	SnapshotPins *pins;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &pins_of_all)
+	{
+		pins = dlist_container(SnapshotPins, node, iter.cur);
+		if (pins->owner == owner)
+			return pins;
+	}
+
+	pins = MemoryContextAllocZero(owner, sizeof(SnapshotPins));
+	pins->owner = owner;
+	pins->callback.func = forget_pins;
+	pins->callback.arg = pins;
+	dlist_push_head(&pins_of_all, &pins->node);
+	MemoryContextRegisterResetCallback(owner, &pins->callback);
+	return pins;
+}
+
+/* The newest snapshot, or the one that owner saw before. */
+static const LakeSnapshot *
+pinned_snapshot(MemoryContext owner, const char *location)
+{
+	SnapshotPins *pins = pins_of(owner);
+	MemoryContext old_context;
+	SnapshotPin *pin;
+	ListCell   *lc;
+
+	foreach(lc, pins->pins)
+	{
+		pin = lfirst(lc);
+		if (strcmp(pin->location, location) == 0)
+			return pin->snapshot;
+	}
+
+	old_context = MemoryContextSwitchTo(owner);
+	pin = palloc(sizeof(SnapshotPin));
+	pin->location = pstrdup(location);
+	pin->snapshot = snapshot_load_latest(location);
+	pins->pins = lappend(pins->pins, pin);
+	MemoryContextSwitchTo(old_context);
+	return pin->snapshot;
+}
+
+static const LakeSnapshot *
+current_snapshot(const char *location, MemoryContext statement)
+{
+	if (IsolationUsesXactSnapshot())
+		return pinned_snapshot(TopTransactionContext, location);
+	if (statement != NULL)
+		return pinned_snapshot(statement, location);
+	return snapshot_load_latest(location);
+}
+
+static bool
+is_time_travelling(void)
+{
+	return setting_as_of != NULL && setting_as_of[0] != '\0';
+}
+
+static void
+as_of_error_context(void *arg)
+{
+	errcontext("setting \"streamhouse.as_of\", where table \"%s\" has neither a tag nor a snapshot of that name",
+			   (const char *) arg);
+}
+
+static const LakeSnapshot *
+snapshot_at_time(const LakeTable *table, const char *text)
+{
+	ErrorContextCallback callback;
+	TimestampTz time;
+	const LakeSnapshot *snapshot;
+
+	callback.callback = as_of_error_context;
+	callback.arg = table->name;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	time = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in, CStringGetDatum(text),
+												   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	error_context_stack = callback.previous;
+
+	if (TIMESTAMP_NOT_FINITE(time))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("setting \"streamhouse.as_of\" cannot be infinity")));
+	snapshot = snapshot_load_at_time(table->location,
+									 (int64) floor_divide((int128) time + EPOCH_MICROS, MICROS_PER_MILLI));
+	if (snapshot == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("table \"%s\" has no snapshot as of \"%s\"", table->name, text),
+				 errdetail("The time is before its earliest snapshot.")));
+	return snapshot;
+}
+
+static const LakeSnapshot *
+snapshot_by_id(const LakeTable *table, const char *text)
+{
+	int64		id = pg_strtoint64(text);
+	const LakeSnapshot *snapshot = snapshot_load(table->location, id, true);
+
+	if (snapshot == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("table \"%s\" has no snapshot %s", table->name, text),
+				 errdetail("Its snapshots are " INT64_FORMAT " to " INT64_FORMAT ".",
+						   snapshot_earliest_id(table->location), snapshot_latest_id(table->location))));
+	return snapshot;
+}
+
+/* What streamhouse.as_of names: as Paimon has it, a tag goes before a snapshot's id. */
+static const LakeSnapshot *
+as_of_snapshot(const LakeTable *table)
+{
+	const char *text = setting_as_of;
+
+	/* a tag's name is a file's name */
+	if (strchr(text, '/') == NULL)
+	{
+		const LakeSnapshot *tagged = snapshot_load_tag(table->location, text, true);
+
+		if (tagged != NULL)
+			return tagged;
+	}
+	if (strspn(text, "0123456789") == strlen(text))
+		return snapshot_by_id(table, text);
+	return snapshot_at_time(table, text);
+}
+
+static LakeTable *
+open_with_schema(const TableAddress *address, const TableSchema *schema)
+{
+	return lake_table_with_schema(address->warehouse, address->database, address->table, schema);
+}
+
+/* The table as of a snapshot has the columns and keys of then, but today's options. */
+static LakeTable *
+reopen_at_schema(const TableAddress *address, LakeTable *table, int64 schema_id)
+{
+	TableSchema schema = *lake_table_schema(table, schema_id);
+	LakeTable  *result;
+
+	schema.options = table->schema->options;
+	result = open_with_schema(address, &schema);
+	lake_table_close(table);
+	return result;
+}
+
+static LakeTable *
+open_or_refuse(const TableAddress *address)
+{
+	LakeTable  *table = lake_table_open(address->warehouse, address->database, address->table, true);
+
+	if (table == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("lake table \"%s.%s\" does not exist", address->database, address->table),
+				 errdetail("There is no table in \"%s\".", address->location)));
+	return table;
+}
+
+LakeTable *
+lake_table_open_as_of(const TableAddress *address, const LakeSnapshot **snapshot)
+{
+	LakeTable  *table = open_or_refuse(address);
+
+	*snapshot = NULL;
+	if (!is_time_travelling())
+		return table;
+	*snapshot = as_of_snapshot(table);
+	if ((*snapshot)->schema_id != table->schema->id)
+		table = reopen_at_schema(address, table, (*snapshot)->schema_id);
+	return table;
+}
+
+static int
+match_column(Form_pg_attribute attribute, const char *relation_name, const LakeTable *table)
+{
+	const char *name = NameStr(attribute->attname);
+	int			field = schema_field(table->schema, name);
+	const DataType *type;
+
+	if (field < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_COLUMN_NAME_NOT_FOUND),
+				 errmsg("column \"%s\" of foreign table \"%s\" does not exist in lake table \"%s\"",
+						name, relation_name, table->name),
+				 errhint("Alter the foreign table, or drop it and import it again.")));
+	type = table->schema->fields[field].type;
+	if (!sql_type_holds_lake(attribute->atttypid, attribute->atttypmod, type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+				 errmsg("column \"%s\" of foreign table \"%s\" has type %s, which cannot show type %s of lake table \"%s\"",
+						name, relation_name, format_type_with_typemod(attribute->atttypid, attribute->atttypmod),
+						type_to_text(type), table->name),
+				 errhint("Alter the foreign table, or drop it and import it again.")));
+	return field;
+}
+
+/* Columns that the lake need not have: PostgreSQL 18 computes virtual ones when they are read. */
+static bool
+is_stored(Form_pg_attribute attribute)
+{
+	return !attribute->attisdropped && attribute->attgenerated != 'v';
+}
+
+int *
+match_columns(TupleDesc desc, const char *relation_name, const LakeTable *table)
+{
+	int		   *fields = palloc(desc->natts * sizeof(int));
+	int			i;
+
+	for (i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+
+		fields[i] = is_stored(attribute) ? match_column(attribute, relation_name, table) : -1;
+	}
+	return fields;
+}
+
+static void
+map_columns(ForeignRelation *foreign)
+{
+	TupleDesc	desc = RelationGetDescr(foreign->relation);
+	int			i;
+
+	foreign->fields = match_columns(desc, RelationGetRelationName(foreign->relation), foreign->table);
+	foreign->attributes = palloc0(foreign->table->schema->nfields * sizeof(int));
+	for (i = 0; i < desc->natts; i++)
+	{
+		if (foreign->fields[i] >= 0)
+			foreign->attributes[foreign->fields[i]] = i + 1;
+	}
+}
+
+/* A row written without a column would lose what the lake has there. */
+static void
+require_all_columns(const ForeignRelation *foreign)
+{
+	const TableSchema *schema = foreign->table->schema;
+	int			field;
+
+	for (field = 0; field < schema->nfields; field++)
+	{
+		if (foreign->attributes[field] == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_COLUMN_NAME_NOT_FOUND),
+					 errmsg("cannot write foreign table \"%s\", which lacks column \"%s\" of lake table \"%s\"",
+							RelationGetRelationName(foreign->relation), schema->fields[field].name,
+							foreign->table->name),
+					 errhint("Alter the foreign table, or drop it and import it again.")));
+	}
+}
+
+static void
+open_for_reading(ForeignRelation *foreign, MemoryContext statement)
+{
+	if (foreign->created)
+		return;
+	foreign->table = lake_table_open_as_of(foreign->address, &foreign->snapshot);
+	if (foreign->snapshot == NULL)
+		foreign->snapshot = current_snapshot(foreign->address->location, statement);
+}
+
+static void
+open_for_writing(ForeignRelation *foreign)
+{
+	if (is_time_travelling())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot write foreign table \"%s\" while \"streamhouse.as_of\" is set",
+						RelationGetRelationName(foreign->relation)),
+				 errhint("The past can only be read: RESET streamhouse.as_of.")));
+	if (!foreign->created)
+		foreign->table = open_or_refuse(foreign->address);
+}
+
+ForeignRelation *
+foreign_relation_open(Relation relation, RelationAccess access, MemoryContext statement)
+{
+	ForeignRelation *foreign = palloc0(sizeof(ForeignRelation));
+	const TableSchema *created;
+
+	foreign->relation = relation;
+	foreign->address = table_address(RelationGetRelid(relation), access == RELATION_WRITE);
+	created = transaction_created_table(foreign->address->location);
+	if (created != NULL)
+	{
+		foreign->created = true;
+		foreign->table = open_with_schema(foreign->address, created);
+	}
+
+	if (access == RELATION_READ)
+	{
+		open_for_reading(foreign, statement);
+		options_check_readable(foreign->table->schema, foreign->table->options, foreign->table->name);
+		map_columns(foreign);
+	}
+	else
+	{
+		open_for_writing(foreign);
+		options_check_writable(foreign->table->schema, foreign->table->options, foreign->table->name);
+		map_columns(foreign);
+		require_all_columns(foreign);
+	}
+	return foreign;
+}
+
+void
+foreign_relation_close(ForeignRelation *foreign)
+{
+	lake_table_close(foreign->table);
+	pfree(foreign);
+}

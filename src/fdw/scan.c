@@ -1,0 +1,298 @@
+/*
+ * scan.c
+ *		Executing a scan: batches of the lake become rows in a slot.
+ *
+ * What is seen is settled when the scan begins: the snapshot, and the files
+ * that this transaction has written so far (a cursor must not see what comes
+ * later).  Files are planned and opened at the first row, when parameters have
+ * values.
+ *
+ * Batches are turned into Datums by slices of growing size: little is done in
+ * vain for LIMIT 1, and large values do not fill the memory.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "fdw/scan.h"
+
+#define FIRST_SLICE_ROWS 64
+
+/* A slice that takes more memory makes the next one smaller. */
+#define SLICE_MEMORY (8 * 1024 * 1024)
+
+/* The context whose scans must all see one snapshot: EvalPlanQual's belong to the statement they serve. */
+static MemoryContext
+statement_context(EState *estate)
+{
+	if (estate->es_epq_active != NULL)
+		estate = estate->es_epq_active->parentestate;
+	return estate->es_query_cxt;
+}
+
+static void
+prepare_columns(ForeignTableScan *scan, List *attributes)
+{
+	ForeignRelation *foreign = scan->foreign;
+	TupleDesc	desc = RelationGetDescr(foreign->relation);
+	ListCell   *lc;
+
+	scan->columns = palloc0(list_length(attributes) * sizeof(ScanColumn));
+	scan->projection = palloc(list_length(attributes) * sizeof(int));
+	foreach(lc, attributes)
+	{
+		int			i = lfirst_int(lc) - 1;
+		int			field = foreign->fields[i];
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+		ScanColumn *column;
+
+		if (field < 0)
+			continue;
+		scan->projection[scan->ncolumns] = field;
+		column = &scan->columns[scan->ncolumns++];
+		column->attribute = i;
+		column->values = palloc(BATCH_ROWS * sizeof(Datum));
+		column->isnull = palloc(BATCH_ROWS * sizeof(bool));
+		column_decoder_init(&column->decoder, RelationGetRelationName(foreign->relation),
+							NameStr(attribute->attname), foreign->table->schema->fields[field].type,
+							attribute->atttypid, attribute->atttypmod);
+	}
+}
+
+static void
+prepare_quals(ForeignTableScan *scan, ForeignScanState *node)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	ListCell   *lc;
+
+	scan->target.varno = plan->scan.scanrelid;
+	scan->target.fields = scan->foreign->fields;
+	scan->target.schema = scan->foreign->table->schema;
+	foreach(lc, plan->fdw_exprs)
+	{
+		bool		exact;
+		Qual	   *qual = qual_analyze(lfirst(lc), &scan->target, &exact);
+
+		/* the lake's column types were the same, or near enough, when this was planned */
+		if (qual == NULL || (!exact && list_member(plan->fdw_recheck_quals, lfirst(lc))))
+			elog(ERROR, "a filter of foreign table \"%s\" can no longer be pushed down",
+				 RelationGetRelationName(scan->foreign->relation));
+		scan->has_parameters |= qual_prepare(qual, &node->ss.ps);
+		scan->quals = lappend(scan->quals, qual);
+	}
+}
+
+void
+streamhouseBeginForeignScan(ForeignScanState *node, int eflags)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	ForeignTableScan *scan = palloc0(sizeof(ForeignTableScan));
+	EState	   *estate = node->ss.ps.state;
+
+	node->fdw_state = scan;
+	scan->foreign = foreign_relation_open(node->ss.ss_currentRelation, RELATION_READ, statement_context(estate));
+	scan->context = AllocSetContextCreate(estate->es_query_cxt, "streamhouse scan", ALLOCSET_DEFAULT_SIZES);
+	scan->slice_context = AllocSetContextCreate(estate->es_query_cxt, "streamhouse scan slice",
+												ALLOCSET_DEFAULT_SIZES);
+	scan->slice_limit = FIRST_SLICE_ROWS;
+	prepare_columns(scan, linitial(plan->fdw_private));
+	prepare_quals(scan, node);
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		scan->pending = transaction_pending_entries(scan->foreign->address->location, &scan->truncated);
+}
+
+static Predicate *
+bind_quals(ForeignTableScan *scan, ExprContext *econtext)
+{
+	List	   *parts = NIL;
+	ListCell   *lc;
+
+	foreach(lc, scan->quals)
+	{
+		Predicate  *part = qual_bind(lfirst(lc), econtext);
+
+		if (part != NULL)
+			parts = lappend(parts, part);
+	}
+	return predicate_combine(PREDICATE_AND, parts);
+}
+
+ScanPlan *
+foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **predicate)
+{
+	ScanRequest request = {.snapshot = scan->foreign->snapshot};
+
+	*predicate = bind_quals(scan, econtext);
+	request.predicate = *predicate;
+	request.extra_entries = scan->pending;
+	request.truncated = scan->truncated;
+	return scan_plan(scan->foreign->table, &request);
+}
+
+static void
+start_scan(ForeignTableScan *scan, ExprContext *econtext)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+	Predicate  *predicate;
+	ScanPlan   *plan = foreign_scan_plan(scan, econtext, &predicate);
+
+	scan->planned = plan->counters;
+	scan->reader = table_reader_open(scan->foreign->table, plan->splits, scan->projection, scan->ncolumns,
+									 predicate, &scan->read);
+	scan->started = true;
+	scan->executed = true;
+	MemoryContextSwitchTo(old_context);
+}
+
+/* Grow slices up to whole batches, unless their values are large. */
+static void
+adjust_slice_limit(ForeignTableScan *scan)
+{
+	if (MemoryContextMemAllocated(scan->slice_context, true) > SLICE_MEMORY)
+		scan->slice_limit = Max(scan->slice_limit / 2, 1);
+	else
+		scan->slice_limit = Min(scan->slice_limit * 2, BATCH_ROWS);
+}
+
+/* The rows of the batch from number first on: places in its vectors. */
+static const int32 *
+batch_rows(ForeignTableScan *scan, int first, int nrows)
+{
+	int32	   *rows;
+	int			i;
+
+	if (scan->batch->selection != NULL)
+		return scan->batch->selection + first;
+	if (first == 0)
+		return NULL;
+	rows = palloc(nrows * sizeof(int32));
+	for (i = 0; i < nrows; i++)
+		rows[i] = first + i;
+	return rows;
+}
+
+static void
+load_slice(ForeignTableScan *scan)
+{
+	int			nrows = Min(scan->batch->nselected - scan->next_row, scan->slice_limit);
+	MemoryContext old_context;
+	const int32 *rows;
+	int			i;
+
+	MemoryContextReset(scan->slice_context);
+	old_context = MemoryContextSwitchTo(scan->slice_context);
+	rows = batch_rows(scan, scan->next_row, nrows);
+	for (i = 0; i < scan->ncolumns; i++)
+		column_decode(&scan->columns[i].decoder, scan->batch->columns[i], rows, nrows,
+					  scan->columns[i].values, scan->columns[i].isnull);
+	MemoryContextSwitchTo(old_context);
+
+	adjust_slice_limit(scan);
+	scan->next_row += nrows;
+	scan->slice_rows = nrows;
+	scan->slice_next = 0;
+}
+
+/* False at the end of the scan. */
+static bool
+next_slice(ForeignTableScan *scan)
+{
+	while (scan->batch == NULL || scan->next_row >= scan->batch->nselected)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+
+		CHECK_FOR_INTERRUPTS();
+		scan->batch = table_reader_next(scan->reader);
+		MemoryContextSwitchTo(old_context);
+		scan->next_row = 0;
+		scan->finished = scan->batch == NULL;
+		if (scan->finished)
+			return false;
+	}
+	load_slice(scan);
+	return true;
+}
+
+static void
+store_row(ForeignTableScan *scan, TupleTableSlot *slot, int row)
+{
+	int			i;
+
+	for (i = 0; i < scan->ncolumns; i++)
+	{
+		const ScanColumn *column = &scan->columns[i];
+
+		slot->tts_values[column->attribute] = column->values[row];
+		slot->tts_isnull[column->attribute] = column->isnull[row];
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+TupleTableSlot *
+streamhouseIterateForeignScan(ForeignScanState *node)
+{
+	ForeignTableScan *scan = node->fdw_state;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (!scan->started)
+	{
+		start_scan(scan, node->ss.ps.ps_ExprContext);
+
+		/* columns that are not used are never touched again */
+		memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	}
+	if (scan->slice_next >= scan->slice_rows && (scan->finished || !next_slice(scan)))
+		return slot;
+	store_row(scan, slot, scan->slice_next++);
+	return slot;
+}
+
+static void
+forget_rows(ForeignTableScan *scan)
+{
+	scan->batch = NULL;
+	scan->next_row = 0;
+	scan->slice_rows = 0;
+	scan->slice_next = 0;
+	scan->finished = false;
+}
+
+void
+streamhouseReScanForeignScan(ForeignScanState *node)
+{
+	ForeignTableScan *scan = node->fdw_state;
+
+	if (!scan->started)
+		return;
+	forget_rows(scan);
+	if (scan->has_parameters && node->ss.ps.chgParam != NULL)
+	{
+		table_reader_close(scan->reader);
+		MemoryContextReset(scan->context);
+		scan->started = false;
+	}
+	else
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+
+		table_reader_rescan(scan->reader);
+		MemoryContextSwitchTo(old_context);
+	}
+}
+
+void
+streamhouseEndForeignScan(ForeignScanState *node)
+{
+	ForeignTableScan *scan = node->fdw_state;
+
+	if (scan == NULL)
+		return;
+	if (scan->started)
+		table_reader_close(scan->reader);
+	MemoryContextDelete(scan->slice_context);
+	MemoryContextDelete(scan->context);
+	foreign_relation_close(scan->foreign);
+}
