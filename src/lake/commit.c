@@ -13,10 +13,9 @@
  */
 #include "postgres.h"
 
-#include <time.h>
-
 #include "common/pg_prng.h"
 #include "format/json.h"
+#include "lake/clock.h"
 #include "lake/commit.h"
 #include "lake/conflict.h"
 #include "lake/manifest_merge.h"
@@ -39,15 +38,6 @@ typedef struct CommitTry
 } CommitTry;
 
 void		(*lake_commit_lock_hook) (const char *location, bool acquire) = NULL;
-
-static int64
-current_time_millis(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static char *
 write_list(CommitTry *attempt, List *manifests, int64 *size)
@@ -175,7 +165,7 @@ build_snapshot(CommitTry *attempt)
 	snapshot->commit_identifier = request->info.commit_identifier;
 	snapshot->commit_kind = request->kind;
 	snapshot->properties = request->info.properties;
-	snapshot->time_millis = current_time_millis();
+	snapshot->time_millis = clock_millis();
 	snapshot->delta_record_count = count_records(attempt->entries);
 	snapshot->total_record_count = snapshot->delta_record_count;
 	inherit_from_latest(attempt);

@@ -9,10 +9,9 @@
  */
 #include "postgres.h"
 
-#include <time.h>
-
 #include "format/format.h"
 #include "lake/binary_row.h"
+#include "lake/clock.h"
 #include "lake/file_writer.h"
 #include "lake/read.h"
 #include "lake/statistics.h"
@@ -186,18 +185,6 @@ serialize_key(FileWriter *writer, Vector *const *columns, int row)
 	return key;
 }
 
-/* Local wall clock time as if it were UTC, in milliseconds. */
-static int64
-local_wall_clock_millis(void)
-{
-	struct timespec now;
-	struct tm	local;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	localtime_r(&now.tv_sec, &local);
-	return ((int64) now.tv_sec + local.tm_gmtoff) * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Statistics of the finished file's keys and values, reduced by their modes. */
 static void
 set_statistics(FileWriter *writer, DataFileMeta *meta, ColumnStatistics *columns)
@@ -244,7 +231,7 @@ describe_file(FileWriter *writer, int64 size, ColumnStatistics *statistics)
 	meta->level = writer->target.level;
 	meta->file_source = writer->target.source;
 	meta->has_creation_time = true;
-	meta->creation_time = local_wall_clock_millis();
+	meta->creation_time = clock_local_millis();
 	meta->has_delete_row_count = true;
 	meta->delete_row_count = file->delete_rows;
 	meta->min_sequence_number = file->min_sequence_number;

@@ -589,6 +589,16 @@ local_remove_tree(const char *directory)
 		report_errno(ERROR, "remove folder", directory);
 }
 
+static bool
+local_remove_empty_directory(const char *directory)
+{
+	if (rmdir(local_path_of(directory)) == 0)
+		return true;
+	if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT)
+		report_errno(ERROR, "remove folder", directory);
+	return false;
+}
+
 const FileSystemRoutine local_file_system = {
 	.scheme = "file",
 	.open = local_open,
@@ -605,4 +615,5 @@ const FileSystemRoutine local_file_system = {
 	.remove = local_remove,
 	.list = local_list,
 	.remove_tree = local_remove_tree,
+	.remove_empty_directory = local_remove_empty_directory,
 };

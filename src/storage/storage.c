@@ -210,6 +210,12 @@ storage_remove_tree(const char *directory)
 	find_file_system(directory)->remove_tree(directory);
 }
 
+bool
+storage_remove_empty_directory(const char *directory)
+{
+	return find_file_system(directory)->remove_empty_directory(directory);
+}
+
 char *
 storage_join(const char *directory, const char *name)
 {

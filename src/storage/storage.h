@@ -46,6 +46,7 @@ typedef struct FileSystemRoutine
 	bool		(*remove) (const char *path, bool missing_ok, int elevel);
 	List	   *(*list) (const char *directory);
 	void		(*remove_tree) (const char *directory);
+	bool		(*remove_empty_directory) (const char *directory);
 } FileSystemRoutine;
 
 /*
@@ -108,6 +109,9 @@ extern List *storage_list(const char *directory);
 
 /* Remove a directory and all below it (DROP of a table). */
 extern void storage_remove_tree(const char *directory);
+
+/* Remove a directory if it is empty; false if it is not, or not there. */
+extern bool storage_remove_empty_directory(const char *directory);
 
 /* Join two path parts with one slash; palloc'd. */
 extern char *storage_join(const char *directory, const char *name);
