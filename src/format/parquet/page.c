@@ -14,6 +14,7 @@
 /* Page headers are much smaller; with statistics of long strings they grow. */
 #define HEADER_BYTES (256 * 1024)
 #define MAX_PAGE_BYTES (MaxAllocSize / 2)
+#define CHUNK_SLACK_BYTES 100	/* old writers left their dictionary's header out of a chunk's length */
 #define JUMP_WINDOW_BYTES HEADER_BYTES	/* read after a jump, when more jumps are likely */
 
 /* ---- buffers ---- */
@@ -287,7 +288,8 @@ chunk_reader_open(ChunkReader *reader, const ParquetChunk *chunk)
 	if (start < 0 || chunk->compressed_size < 0 || start > data_end || chunk->compressed_size > data_end - start)
 		damaged(reader, "A column chunk lies outside of the file.");
 	reader->start = (uint64) start;
-	reader->end = reader->stop = reader->start + (uint64) chunk->compressed_size;
+	reader->stop = reader->start + (uint64) chunk->compressed_size;
+	reader->end = Min(reader->stop + CHUNK_SLACK_BYTES, reader->file->data_end);
 	reader->position = reader->start;
 	reader->ahead = reader->window_bytes;
 	window_drop(reader);
