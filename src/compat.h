@@ -75,6 +75,19 @@ compat_json_lexer(const char *text, size_t length)
 #define RelationGetPrimaryKeyIndex(relation, deferrable_ok) RelationGetPrimaryKeyIndex(relation)
 #endif
 
+/* One function checks privileges on most kinds of objects since 16. */
+#if PG_VERSION_NUM >= 160000
+#define compat_server_aclcheck(server, role, mode) object_aclcheck(ForeignServerRelationId, server, role, mode)
+#else
+#define compat_server_aclcheck(server, role, mode) pg_foreign_server_aclcheck(server, role, mode)
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#define compat_table_ownercheck(relid, role) object_ownercheck(RelationRelationId, relid, role)
+#else
+#define compat_table_ownercheck(relid, role) pg_class_ownercheck(relid, role)
+#endif
+
 /* Has the slot lost the WAL it needs? */
 static inline bool
 compat_slot_is_invalidated(const ReplicationSlot *slot)

@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "fdw/types.h"
@@ -181,6 +182,8 @@ copy_tables(const SyncRecord *sync, const char *warehouse, SyncState *shared, XL
 void
 initial_copy(const SyncRecord *sync, const char *warehouse, SyncState *shared)
 {
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
 	XLogRecPtr	position;
 
 	StartTransactionCommand();
@@ -189,6 +192,8 @@ initial_copy(const SyncRecord *sync, const char *warehouse, SyncState *shared)
 	copy_tables(sync, warehouse, shared, position);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
 	sync_slot_persist();
 
 	ereport(LOG,

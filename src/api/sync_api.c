@@ -1,0 +1,376 @@
+/*
+ * sync_api.c
+ *		SQL procedures and functions about syncs.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "utils/builtins.h"
+#include "utils/pg_lsn.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+#include "storage/uuid.h"
+#include "sync/preflight.h"
+#include "sync/slot.h"
+#include "sync/sync_catalog.h"
+#include "worker/shared_state.h"
+#include "worker/worker.h"
+
+#define MIN_FLUSH_INTERVAL (100 * INT64CONST(1000))
+#define MAX_FLUSH_INTERVAL USECS_PER_DAY
+
+PG_FUNCTION_INFO_V1(streamhouse_create_sync);
+PG_FUNCTION_INFO_V1(streamhouse_drop_sync);
+PG_FUNCTION_INFO_V1(streamhouse_pause_sync);
+PG_FUNCTION_INFO_V1(streamhouse_resume_sync);
+PG_FUNCTION_INFO_V1(streamhouse_wait_for_sync);
+PG_FUNCTION_INFO_V1(streamhouse_sync_workers);
+PG_FUNCTION_INFO_V1(streamhouse_start_workers);
+
+/* As for replication: superusers, and roles with the attribute REPLICATION. */
+static void
+require_replication_role(void)
+{
+	if (!superuser() && !has_rolreplication(GetUserId()))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("only superusers and roles with REPLICATION can manage syncs")));
+}
+
+static char *
+text_argument(FunctionCallInfo fcinfo, int number, const char *name)
+{
+	if (PG_ARGISNULL(number))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"%s\" must not be null", name)));
+	return text_to_cstring(PG_GETARG_TEXT_PP(number));
+}
+
+static SyncRecord *
+find_sync(const char *name)
+{
+	SyncRecord *sync = sync_catalog_find(name);
+
+	if (sync == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("sync \"%s\" does not exist", name)));
+	return sync;
+}
+
+static void
+check_name(const char *name)
+{
+	if (name[0] == '\0' || strlen(name) >= NAMEDATALEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("name of a sync must have 1 to %d bytes", NAMEDATALEN - 1)));
+	if (sync_catalog_find(name))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("sync \"%s\" already exists", name)));
+}
+
+static void
+check_flush_interval(const Interval *interval)
+{
+	if (interval->month != 0 || interval->day != 0 ||
+		interval->time < MIN_FLUSH_INTERVAL || interval->time > MAX_FLUSH_INTERVAL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("flush_interval must be between 100 milliseconds and 24 hours")));
+}
+
+/* A name for the slot that no other sync ever has. */
+static char *
+make_slot_name(void)
+{
+	char		uuid[UUID_TEXT_LENGTH + 1];
+	StringInfoData name;
+	char	   *c;
+
+	lake_uuid(uuid);
+	initStringInfo(&name);
+	appendStringInfoString(&name, SYNC_SLOT_PREFIX);
+	for (c = uuid; *c; c++)
+	{
+		if (*c != '-')
+			appendStringInfoChar(&name, *c);
+	}
+	return name.data;
+}
+
+Datum
+streamhouse_create_sync(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync = palloc0(sizeof(SyncRecord));
+
+	require_replication_role();
+	sync->name = text_argument(fcinfo, 0, "name");
+	sync->publication = text_argument(fcinfo, 1, "publication");
+	sync->server = text_argument(fcinfo, 2, "server");
+	sync->database = text_argument(fcinfo, 3, "database");
+	if (PG_ARGISNULL(4) || PG_ARGISNULL(5))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"flush_interval\" and \"options\" must not be null")));
+	check_name(sync->name);
+	check_flush_interval(PG_GETARG_INTERVAL_P(4));
+	sync->options = sync_options_parse(PG_GETARG_DATUM(5));
+	sync->slot = make_slot_name();
+
+	preflight(sync);
+	sync_catalog_insert(sync, PG_GETARG_DATUM(4), PG_GETARG_DATUM(5));
+	worker_start_sync_at_commit(sync->slot, sync->name);
+	worker_start_maintenance_at_commit();
+	PG_RETURN_VOID();
+}
+
+/* Is this CALL outside a transaction block, so that it may commit? */
+static bool
+may_commit(FunctionCallInfo fcinfo)
+{
+	return fcinfo->context && IsA(fcinfo->context, CallContext) && !castNode(CallContext, fcinfo->context)->atomic;
+}
+
+static void
+commit_now(void)
+{
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	SPI_commit();
+	SPI_finish();
+}
+
+/*
+ * The slot goes after the commit, so that a rollback finds it where it was.
+ * In a transaction block the maintenance worker sees to it afterwards.
+ */
+Datum
+streamhouse_drop_sync(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync;
+
+	require_replication_role();
+	sync = find_sync(text_argument(fcinfo, 0, "name"));
+	sync_catalog_delete(sync->name);
+	worker_stop_sync_at_commit(sync->slot);
+	worker_start_maintenance_at_commit();
+	if (may_commit(fcinfo))
+	{
+		commit_now();
+		if (shared_state)
+			sync_slot_drop(sync->slot);
+	}
+	PG_RETURN_VOID();
+}
+
+Datum
+streamhouse_pause_sync(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync;
+
+	require_replication_role();
+	sync = find_sync(text_argument(fcinfo, 0, "name"));
+	sync_catalog_set_enabled(sync->name, false);
+	worker_stop_sync_at_commit(sync->slot);
+	PG_RETURN_VOID();
+}
+
+Datum
+streamhouse_resume_sync(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync;
+
+	require_replication_role();
+	shared_state_require();
+	sync = find_sync(text_argument(fcinfo, 0, "name"));
+	sync_catalog_set_enabled(sync->name, true);
+	worker_start_sync_at_commit(sync->slot, sync->name);
+	worker_start_maintenance_at_commit();
+	PG_RETURN_VOID();
+}
+
+typedef struct SyncWait
+{
+	const SyncRecord *sync;
+	XLogRecPtr	position;
+	TimestampTz deadline;
+} SyncWait;
+
+/*
+ * True when the position is in the lake; otherwise the worker is asked not to
+ * wait for its interval.  The error of a failing sync goes to *error.
+ */
+static bool
+position_is_visible(const SyncWait *wait, ConditionVariable **progress, char **error)
+{
+	SyncState  *shared;
+	bool		visible = false;
+
+	*progress = NULL;
+	*error = NULL;
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared = shared_sync_find(wait->sync->slot);
+	if (shared)
+	{
+		visible = shared->visible >= wait->position;
+		shared->flush_request = Max(shared->flush_request, wait->position);
+		*progress = &shared->progress;
+		if (shared->worker.latch && !visible)
+			SetLatch(shared->worker.latch);
+		if (shared->error[0] != '\0')
+			*error = pstrdup(shared->error);
+	}
+	LWLockRelease(shared_state->lock);
+	return visible;
+}
+
+static void
+sleep_for_progress(ConditionVariable *progress, long milliseconds)
+{
+	if (progress)
+		(void) ConditionVariableTimedSleep(progress, Min(milliseconds, 1000), PG_WAIT_EXTENSION);
+	else
+	{
+		/* no worker yet */
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(milliseconds, 50),
+						 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+wait_for_position(const SyncWait *wait)
+{
+	ConditionVariable *progress;
+	char	   *error;
+
+	while (!position_is_visible(wait, &progress, &error))
+	{
+		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), wait->deadline);
+
+		if (left <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("sync \"%s\" has not reached %X/%X in time", wait->sync->name, LSN_FORMAT_ARGS(wait->position)),
+					 error ? errdetail("The sync fails: %s", error) : 0,
+					 errhint("See streamhouse.sync_status.")));
+		sleep_for_progress(progress, left);
+	}
+	ConditionVariableCancelSleep();
+}
+
+/*
+ * While waiting there is no snapshot, if the procedure may commit: the initial
+ * copy and vacuum are not held up by those who wait.
+ */
+Datum
+streamhouse_wait_for_sync(PG_FUNCTION_ARGS)
+{
+	SyncWait	wait;
+	Interval   *timeout;
+
+	wait.sync = find_sync(text_argument(fcinfo, 0, "name"));
+	shared_state_require();
+	if (!wait.sync->enabled)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sync \"%s\" is paused", wait.sync->name),
+				 errhint("Call streamhouse.resume_sync.")));
+	if (PG_ARGISNULL(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"timeout\" must not be null")));
+	timeout = PG_GETARG_INTERVAL_P(2);
+	wait.deadline = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
+															TimestampTzGetDatum(GetCurrentTimestamp()),
+															IntervalPGetDatum(timeout)));
+	if (PG_ARGISNULL(1))
+		wait.position = compat_log_message("streamhouse");
+	else
+		wait.position = PG_GETARG_LSN(1);
+	if (may_commit(fcinfo))
+		commit_now();
+	wait_for_position(&wait);
+	PG_RETURN_VOID();
+}
+
+static const char *
+phase_name(SyncPhase phase)
+{
+	switch (phase)
+	{
+		case SYNC_STARTING:
+			return "starting";
+		case SYNC_COPYING:
+			return "copying";
+		case SYNC_STREAMING:
+			return "streaming";
+		case SYNC_FAILING:
+			return "failing";
+	}
+	return NULL;				/* keep compiler quiet */
+}
+
+static void
+report_sync(ReturnSetInfo *result, const SyncState *sync)
+{
+	Datum		values[7] = {0};
+	bool		nulls[7] = {0};
+
+	values[0] = NameGetDatum(&sync->slot);
+	values[1] = Int32GetDatum(sync->worker.pid);
+	nulls[1] = sync->worker.pid == 0;
+	values[2] = CStringGetTextDatum(phase_name(sync->phase));
+	values[3] = LSNGetDatum(sync->visible);
+	nulls[3] = XLogRecPtrIsInvalid(sync->visible);
+	values[4] = TimestampTzGetDatum(sync->commit_time);
+	nulls[4] = sync->commit_time == 0;
+	values[5] = Int64GetDatum(sync->rows);
+	values[6] = CStringGetTextDatum(sync->error);
+	nulls[6] = sync->error[0] == '\0';
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+Datum
+streamhouse_sync_workers(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	SyncState  *copies;
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (shared_state == NULL)
+		PG_RETURN_VOID();
+
+	copies = palloc(sizeof(shared_state->syncs));
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	memcpy(copies, shared_state->syncs, sizeof(shared_state->syncs));
+	LWLockRelease(shared_state->lock);
+	for (i = 0; i < MAX_SYNCS; i++)
+	{
+		if (copies[i].worker.in_use && copies[i].worker.database == MyDatabaseId)
+			report_sync(result, &copies[i]);
+	}
+	PG_RETURN_VOID();
+}
+
+Datum
+streamhouse_start_workers(PG_FUNCTION_ARGS)
+{
+	worker_start_maintenance_at_commit();
+	PG_RETURN_VOID();
+}

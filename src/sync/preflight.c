@@ -1,0 +1,406 @@
+/*
+ * preflight.c
+ *		Everything that can be known to be wrong with a sync before it is made.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "replication/slot.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+
+#include "compat.h"
+#include "fdw/fdw.h"
+#include "fdw/types.h"
+#include "sync/preflight.h"
+#include "sync/source.h"
+#include "worker/shared_state.h"
+
+typedef struct Preflight
+{
+	SyncRecord *sync;
+	char	   *warehouse;		/* NULL: the server is not usable */
+	PublishedActions actions;
+	StringInfoData problems;	/* one a line */
+	int			nproblems;
+	List	   *published;		/* PublishedTable * */
+} Preflight;
+
+/* A table as the publication has it. */
+typedef struct PublishedTable
+{
+	Oid			relid;
+	char	   *name;			/* "schema.table" */
+	bool		row_filter;
+	bool		column_list;
+	bool		deferrable_key;
+} PublishedTable;
+
+static void
+add_problem(Preflight *check, const char *problem, const char *cure)
+{
+	if (check->nproblems++ > 0)
+		appendStringInfoChar(&check->problems, '\n');
+	appendStringInfo(&check->problems, "- %s", problem);
+	if (cure)
+		appendStringInfo(&check->problems, ": %s", cure);
+}
+
+/*
+ * Run a check that raises; its error becomes a problem.  The internal
+ * subtransaction releases what the check had open.
+ */
+static void
+attempt(Preflight *check, void (*function) (Preflight *check, void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		function(check, arg);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		if (error->detail)
+			add_problem(check, psprintf("%s (%s)", error->message, error->detail), error->hint);
+		else
+			add_problem(check, error->message, error->hint);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+}
+
+static int
+free_slots(void)
+{
+	int			used = 0;
+	int			i;
+
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (i = 0; i < max_replication_slots; i++)
+	{
+		if (ReplicationSlotCtl->replication_slots[i].in_use)
+			used++;
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return max_replication_slots - used;
+}
+
+static void
+check_instance(Preflight *check)
+{
+	if (shared_state == NULL)
+		add_problem(check, "streamhouse is not loaded at server start",
+					"add it to shared_preload_libraries and restart the server");
+	if (wal_level < WAL_LEVEL_LOGICAL)
+		add_problem(check, "wal_level is not \"logical\"", "set it and restart the server");
+	if (free_slots() < 1)
+		add_problem(check, "no replication slot is free", "raise max_replication_slots and restart the server");
+}
+
+static void
+check_server(Preflight *check, void *arg)
+{
+	ForeignServer *server = GetForeignServerByName(check->sync->server, false);
+	AclResult	access;
+
+	if (strcmp(GetForeignDataWrapper(server->fdwid)->fdwname, "streamhouse") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("server \"%s\" is not of the foreign data wrapper streamhouse", server->servername)));
+	access = compat_server_aclcheck(server->serverid, GetUserId(), ACL_USAGE);
+	if (access != ACLCHECK_OK)
+		aclcheck_error(access, OBJECT_FOREIGN_SERVER, server->servername);
+	check->warehouse = server_warehouse(server, true);
+}
+
+static PublishedTable *
+published_of_row(uint64 row)
+{
+	TupleDesc	desc = SPI_tuptable->tupdesc;
+	HeapTuple	tuple = SPI_tuptable->vals[row];
+	PublishedTable *table = palloc0(sizeof(PublishedTable));
+	bool		isnull;
+
+	table->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, 1, &isnull));
+	table->name = SPI_getvalue(tuple, desc, 2);
+	table->row_filter = DatumGetBool(SPI_getbinval(tuple, desc, 3, &isnull));
+	table->column_list = DatumGetBool(SPI_getbinval(tuple, desc, 4, &isnull));
+	table->deferrable_key = DatumGetBool(SPI_getbinval(tuple, desc, 5, &isnull));
+	return table;
+}
+
+/* The tables of the publication, without the extension's own. */
+static void
+list_tables(Preflight *check)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+	uint64		i;
+
+	SPI_connect();
+	values[0] = CStringGetTextDatum(check->sync->publication);
+	if (SPI_execute_with_args("SELECT c.oid, n.nspname || '.' || c.relname, p.rowfilter IS NOT NULL,"
+							  " EXISTS (SELECT FROM pg_catalog.pg_publication_rel r"
+							  " JOIN pg_catalog.pg_publication b ON b.oid = r.prpubid"
+							  " WHERE r.prrelid = c.oid AND b.pubname = $1 AND r.prattrs IS NOT NULL),"
+							  " EXISTS (SELECT FROM pg_catalog.pg_constraint k"
+							  " WHERE k.conrelid = c.oid AND k.contype = 'p' AND k.condeferrable)"
+							  " FROM pg_catalog.pg_publication_tables p"
+							  " JOIN pg_catalog.pg_namespace n ON n.nspname = p.schemaname"
+							  " JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename"
+							  " WHERE p.pubname = $1 AND n.nspname <> 'streamhouse' ORDER BY c.oid",
+							  1, types, values, NULL, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list published tables");
+	for (i = 0; i < SPI_processed; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		check->published = lappend(check->published, published_of_row(i));
+		MemoryContextSwitchTo(old);
+	}
+	SPI_finish();
+}
+
+static void
+check_publication(Preflight *check)
+{
+	if (!publication_actions(check->sync->publication, &check->actions))
+	{
+		add_problem(check, psprintf("publication \"%s\" does not exist", check->sync->publication),
+					"create it with CREATE PUBLICATION");
+		return;
+	}
+	list_tables(check);
+	if (check->published == NIL)
+		add_problem(check, psprintf("publication \"%s\" has no tables", check->sync->publication), NULL);
+}
+
+/* What a change of a row needs: something that says which row. */
+static void
+check_identity(Preflight *check, const PublishedTable *published, Relation relation)
+{
+	bool		changes = check->actions.update || check->actions.delete;
+	int			nkeys;
+
+	if (!changes)
+		return;
+	if (source_key(relation, &nkeys) != NULL)
+	{
+		if (relation->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
+			add_problem(check, psprintf("table \"%s\" has REPLICA IDENTITY NOTHING", published->name),
+						"set another one with ALTER TABLE ... REPLICA IDENTITY, or publish only inserts");
+	}
+	else if (published->deferrable_key)
+		add_problem(check, psprintf("the primary key of table \"%s\" is deferrable, so that it does not identify rows",
+									published->name),
+					"make it NOT DEFERRABLE, or publish only inserts");
+	else
+		add_problem(check, psprintf("table \"%s\" has no primary key to identify updated and deleted rows", published->name),
+					"add one, or name a unique index with ALTER TABLE ... REPLICA IDENTITY USING INDEX, or publish only inserts");
+}
+
+/* Kinds of tables and of publishing that are not served. */
+static bool
+check_kind(Preflight *check, const PublishedTable *published, Relation relation)
+{
+	const char *kind = NULL;
+
+	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		kind = "is partitioned";
+	else if (relation->rd_rel->relispartition)
+		kind = "is a partition";
+	else if (relation->rd_rel->relkind != RELKIND_RELATION || relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		kind = "is not an ordinary, logged table";
+	else if (published->row_filter)
+		kind = "is published with a row filter";
+	else if (published->column_list)
+		kind = "is published with a column list";
+	if (kind)
+		add_problem(check, psprintf("table \"%s\" %s, which is not supported", published->name, kind),
+					"leave it out of the publication");
+	return kind == NULL;
+}
+
+typedef struct ColumnArg
+{
+	const char *table;
+	Form_pg_attribute column;
+} ColumnArg;
+
+static void
+check_column(Preflight *check, void *arg)
+{
+	const ColumnArg *column = arg;
+	const char *name = psprintf("%s.%s", column->table, NameStr(column->column->attname));
+
+	if (column->column->attgenerated != '\0' && column->column->attgenerated != ATTRIBUTE_GENERATED_STORED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" is generated when it is read, which is not supported", name)));
+	(void) lake_type_of_sql(name, column->column->atttypid, column->column->atttypmod, true);
+}
+
+typedef struct TargetArg
+{
+	Relation	relation;
+	const SyncTableRecord *record;
+} TargetArg;
+
+/* The lake table, if it exists; otherwise its schema to be. */
+static void
+check_target(Preflight *check, void *arg)
+{
+	const TargetArg *target = arg;
+	const SyncTableRecord *record = target->record;
+	LakeTable  *lake = lake_table_open(check->warehouse, check->sync->database, record->lake_table, true);
+	TableSchema *schema;
+
+	if (lake)
+	{
+		(void) source_check_target(target->relation, record->columns, record->ncolumns, lake, check->sync->slot);
+		return;
+	}
+	schema = source_lake_schema(target->relation, record->columns, record->ncolumns, check->sync->options);
+	options_check_writable(schema, options_parse(schema), record->lake_table);
+}
+
+static void
+check_privilege(Preflight *check, const PublishedTable *published)
+{
+	if (pg_class_aclcheck(published->relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		add_problem(check, psprintf("permission denied for table \"%s\"", published->name), "grant SELECT on it");
+}
+
+static SyncTableRecord *
+record_table(const PublishedTable *published, Relation relation)
+{
+	SyncTableRecord *record = palloc0(sizeof(SyncTableRecord));
+
+	record->source = published->relid;
+	record->source_name = published->name;
+	record->lake_table = pstrdup(RelationGetRelationName(relation));
+	record->columns = source_columns(relation, &record->ncolumns);
+	return record;
+}
+
+/* Two tables of different schemas must not meet in one lake table. */
+static void
+check_name(Preflight *check, const SyncTableRecord *record)
+{
+	ListCell   *cell;
+
+	foreach(cell, check->sync->tables)
+	{
+		const SyncTableRecord *other = lfirst(cell);
+
+		if (strcmp(other->lake_table, record->lake_table) == 0)
+			add_problem(check, psprintf("tables \"%s\" and \"%s\" would both be lake table \"%s\"",
+										other->source_name, record->source_name, record->lake_table),
+						"publish them separately, into different lake databases");
+	}
+}
+
+static void
+check_table(Preflight *check, const PublishedTable *published)
+{
+	Relation	relation = table_open(published->relid, AccessShareLock);
+	TupleDesc	desc = RelationGetDescr(relation);
+	SyncTableRecord *record = record_table(published, relation);
+	int			before = check->nproblems;
+	int			i;
+
+	check_privilege(check, published);
+	if (check_kind(check, published, relation))
+	{
+		check_identity(check, published, relation);
+		for (i = 0; i < record->ncolumns; i++)
+		{
+			ColumnArg	column = {published->name, TupleDescAttr(desc, record->columns[i] - 1)};
+
+			attempt(check, check_column, &column);
+		}
+		check_name(check, record);
+	}
+	if (check->nproblems == before && check->warehouse)
+	{
+		TargetArg	target = {relation, record};
+
+		attempt(check, check_target, &target);
+	}
+	check->sync->tables = lappend(check->sync->tables, record);
+	table_close(relation, NoLock);
+}
+
+/* No other sync may write to the same lake tables. */
+static void
+check_other_syncs(Preflight *check)
+{
+	ListCell   *cell;
+
+	foreach(cell, sync_catalog_list())
+	{
+		const SyncRecord *other = sync_catalog_find(((SyncRecord *) lfirst(cell))->name);
+		ListCell   *mine;
+		ListCell   *theirs;
+
+		if (other == NULL || strcmp(other->server, check->sync->server) != 0 ||
+			strcmp(other->database, check->sync->database) != 0)
+			continue;
+		foreach(mine, check->sync->tables)
+		{
+			const SyncTableRecord *table = lfirst(mine);
+
+			foreach(theirs, other->tables)
+			{
+				if (strcmp(((SyncTableRecord *) lfirst(theirs))->lake_table, table->lake_table) == 0)
+					add_problem(check, psprintf("sync \"%s\" writes to lake table \"%s\"", other->name, table->lake_table),
+								"use another lake database");
+			}
+		}
+	}
+}
+
+void
+preflight(SyncRecord *sync)
+{
+	Preflight	check = {.sync = sync};
+	ListCell   *cell;
+
+	initStringInfo(&check.problems);
+	check_instance(&check);
+	attempt(&check, check_server, NULL);
+	check_publication(&check);
+	foreach(cell, check.published)
+		check_table(&check, lfirst(cell));
+	check_other_syncs(&check);
+	if (check.nproblems > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sync \"%s\" cannot be created", sync->name),
+				 errdetail_internal("%s", check.problems.data)));
+}
