@@ -157,10 +157,11 @@ decode_timestamp_nanos(const ColumnDecoder *decoder, const Vector *vector, const
 		values[i] = timestamp_datum(decoder, nanos_to_micros(vector->values.i128[r]));
 }
 
+/* limit: 10^precision */
 static inline Datum
-decimal_datum(const ColumnDecoder *decoder, int128 unscaled, char *place)
+decimal_datum(const ColumnDecoder *decoder, int128 unscaled, int128 limit, char *place)
 {
-	if (!decimal_fits(unscaled, decoder->type->precision))
+	if (unscaled >= limit || unscaled <= -limit)
 		value_out_of_range(decoder);
 	decimal_to_numeric(unscaled, decoder->type->scale, place);
 	return PointerGetDatum(place);
@@ -170,22 +171,24 @@ static void
 decode_decimal64(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
 {
 	char	   *place = palloc((Size) nrows * DECIMAL_NUMERIC_SIZE);
+	int128		limit = decimal_power_of_ten(decoder->type->precision);
 	int			i;
 	int			r;
 
 	FOR_EACH_VALUE(i, r)
-		values[i] = decimal_datum(decoder, vector->values.i64[r], place + i * DECIMAL_NUMERIC_SIZE);
+		values[i] = decimal_datum(decoder, vector->values.i64[r], limit, place + i * DECIMAL_NUMERIC_SIZE);
 }
 
 static void
 decode_decimal128(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
 {
 	char	   *place = palloc((Size) nrows * DECIMAL_NUMERIC_SIZE);
+	int128		limit = decimal_power_of_ten(decoder->type->precision);
 	int			i;
 	int			r;
 
 	FOR_EACH_VALUE(i, r)
-		values[i] = decimal_datum(decoder, vector->values.i128[r], place + i * DECIMAL_NUMERIC_SIZE);
+		values[i] = decimal_datum(decoder, vector->values.i128[r], limit, place + i * DECIMAL_NUMERIC_SIZE);
 }
 
 /* Bytes of the varlena that holds a value, up to where the next may begin. */
