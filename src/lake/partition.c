@@ -121,6 +121,28 @@ append_partition(StringInfo out, const LakeTable *table, BytesView partition, bo
 	pfree(values);
 }
 
+/* Option "data-file.path-directory", which must not lead out of the table's folder. */
+static void
+append_path_directory(StringInfo out, const LakeTable *table)
+{
+	char	   *copy = pstrdup(table->options->data_path_directory);
+	char	   *rest = copy;
+	char	   *step;
+
+	while ((step = strsep(&rest, "/")) != NULL)
+	{
+		if (*step == '\0')
+			continue;
+		if (!path_step_is_safe(step))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"data-file.path-directory\" of table \"%s\" leads out of the table's folder",
+							table->name)));
+		appendStringInfo(out, "%s/", step);
+	}
+	pfree(copy);
+}
+
 /* Folder of a partition and bucket, without the table's location. */
 char *
 lake_bucket_directory(const LakeTable *table, BytesView partition, int32 bucket)
@@ -129,7 +151,7 @@ lake_bucket_directory(const LakeTable *table, BytesView partition, int32 bucket)
 
 	initStringInfo(&out);
 	if (table->options->data_path_directory != NULL)
-		appendStringInfo(&out, "%s/", table->options->data_path_directory);
+		append_path_directory(&out, table);
 	append_partition(&out, table, partition, true);
 	if (table->schema->npartition_keys > 0)
 		appendStringInfoChar(&out, '/');

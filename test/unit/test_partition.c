@@ -183,6 +183,9 @@ test_folders(void)
 	file.file_name = "data-1.parquet";
 	CHECK_STRING(lake_data_file_path(table, partition, 3, &file),
 				 "/lake/db.db/t/data/files/d%2Fy=19724/c=y%3A z/bucket-3/data-1.parquet");
+	table->options->data_path_directory = "a/../../b";
+	CHECK_ERROR(ERRCODE_INVALID_PARAMETER_VALUE, "leads out", lake_bucket_directory(table, partition, 3));
+	table->options->data_path_directory = NULL;
 	file.file_name = "../x";
 	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "invalid file name \"../x\"",
 				lake_data_file_path(table, partition, 3, &file));
