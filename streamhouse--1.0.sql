@@ -33,3 +33,133 @@ CREATE EVENT TRIGGER streamhouse_ddl
 	ON ddl_command_end
 	WHEN TAG IN ('CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE')
 	EXECUTE FUNCTION streamhouse.ddl_trigger();
+
+--
+-- Sync: streaming of local tables into the lake
+--
+
+CREATE TABLE streamhouse.sync (
+	name text PRIMARY KEY,
+	slot name NOT NULL UNIQUE,			-- replication slot, and commit user in the lake
+	publication text NOT NULL,
+	server text NOT NULL,
+	database text NOT NULL,				-- of the lake
+	flush_interval interval NOT NULL,
+	options jsonb NOT NULL,				-- of lake tables that the sync makes
+	enabled boolean NOT NULL DEFAULT true,
+	copied boolean NOT NULL DEFAULT false	-- the initial copy is done, so the slot must be there
+);
+COMMENT ON TABLE streamhouse.sync IS 'syncs: which publication streams into which lake database';
+
+CREATE TABLE streamhouse.sync_table (
+	sync text NOT NULL REFERENCES streamhouse.sync ON DELETE CASCADE,
+	source regclass NOT NULL,
+	lake_table text NOT NULL,
+	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields
+	PRIMARY KEY (sync, source)
+);
+COMMENT ON TABLE streamhouse.sync_table IS 'tables of the syncs';
+
+SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync', '');
+SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
+
+CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
+	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}')
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
+COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
+
+CREATE PROCEDURE streamhouse.drop_sync(name text)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_drop_sync';
+COMMENT ON PROCEDURE streamhouse.drop_sync IS 'end a sync and drop its replication slot; the lake tables stay';
+
+CREATE PROCEDURE streamhouse.pause_sync(name text)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_pause_sync';
+COMMENT ON PROCEDURE streamhouse.pause_sync IS 'stop a sync''s worker; its replication slot keeps its place';
+
+CREATE PROCEDURE streamhouse.resume_sync(name text)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_resume_sync';
+COMMENT ON PROCEDURE streamhouse.resume_sync IS 'start a paused sync again, or a failing one without delay';
+
+CREATE PROCEDURE streamhouse.wait_for_sync(name text, lsn pg_lsn DEFAULT NULL, timeout interval DEFAULT '1 minute')
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_wait_for_sync';
+COMMENT ON PROCEDURE streamhouse.wait_for_sync IS 'wait until what was committed up to a position (by default: until now) is in the lake';
+
+REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.drop_sync, streamhouse.pause_sync,
+	streamhouse.resume_sync FROM PUBLIC;
+
+CREATE FUNCTION streamhouse.sync_workers(OUT slot name, OUT pid integer, OUT state text, OUT visible_lsn pg_lsn,
+	OUT last_commit_time timestamptz, OUT rows bigint, OUT error text)
+RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_sync_workers';
+COMMENT ON FUNCTION streamhouse.sync_workers IS 'what the sync workers of this database report';
+
+CREATE VIEW streamhouse.sync_status AS
+SELECT s.name,
+	CASE WHEN NOT s.enabled THEN 'paused' ELSE coalesce(w.state, 'starting') END AS state,
+	w.pid,
+	s.slot,
+	r.restart_lsn,
+	coalesce(w.visible_lsn, r.confirmed_flush_lsn) AS confirmed_lsn,
+	CASE WHEN NOT pg_is_in_recovery()
+		THEN (pg_current_wal_lsn() - coalesce(w.visible_lsn, r.confirmed_flush_lsn))::bigint END AS lag_bytes,
+	w.last_commit_time,
+	w.rows,
+	w.error
+FROM streamhouse.sync s
+LEFT JOIN streamhouse.sync_workers() w USING (slot)
+LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot;
+COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does and how far it is';
+
+CREATE VIEW streamhouse.sync_tables AS
+SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", s.copied
+FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
+COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';
+
+GRANT SELECT ON streamhouse.sync_status, streamhouse.sync_tables TO PUBLIC;
+
+--
+-- Maintenance and inspection of lake tables
+--
+
+CREATE PROCEDURE streamhouse.compact("table" regclass, "full" boolean DEFAULT true)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_compact';
+COMMENT ON PROCEDURE streamhouse.compact IS 'merge the files of a lake table';
+
+CREATE PROCEDURE streamhouse.expire_snapshots("table" regclass, retain_max integer DEFAULT NULL,
+	retain_min integer DEFAULT NULL, older_than timestamptz DEFAULT NULL)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_expire_snapshots';
+COMMENT ON PROCEDURE streamhouse.expire_snapshots IS 'remove old snapshots of a lake table, and the files that only they use';
+
+CREATE FUNCTION streamhouse.snapshots("table" regclass, OUT snapshot_id bigint, OUT schema_id bigint,
+	OUT commit_user text, OUT commit_identifier bigint, OUT commit_kind text, OUT commit_time timestamptz,
+	OUT base_manifest_list text, OUT delta_manifest_list text, OUT changelog_manifest_list text,
+	OUT total_record_count bigint, OUT delta_record_count bigint, OUT changelog_record_count bigint,
+	OUT watermark bigint, OUT next_row_id bigint)
+RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_snapshots';
+COMMENT ON FUNCTION streamhouse.snapshots IS 'the snapshots of a lake table';
+
+CREATE FUNCTION streamhouse.files("table" regclass, OUT partition text, OUT bucket integer, OUT file_path text,
+	OUT file_format text, OUT schema_id bigint, OUT level integer, OUT record_count bigint,
+	OUT file_size_in_bytes bigint, OUT min_key text, OUT max_key text, OUT null_value_counts text,
+	OUT min_value_stats text, OUT max_value_stats text, OUT min_sequence_number bigint,
+	OUT max_sequence_number bigint, OUT creation_time timestamp(3), OUT "deleteRowCount" bigint,
+	OUT file_source text, OUT first_row_id bigint, OUT write_cols text[])
+RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_files';
+COMMENT ON FUNCTION streamhouse.files IS 'the data files of a lake table''s newest snapshot';
+
+CREATE FUNCTION streamhouse.maintenance_workers(OUT pid integer, OUT phase text, OUT "table" text,
+	OUT started timestamptz, OUT buckets_done bigint, OUT buckets_total bigint, OUT rows_written bigint,
+	OUT bytes_written bigint, OUT compactions bigint, OUT expired_snapshots bigint, OUT error text)
+RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_maintenance_workers';
+COMMENT ON FUNCTION streamhouse.maintenance_workers IS 'what the maintenance worker of this database reports';
+
+CREATE VIEW streamhouse.maintenance_progress AS SELECT * FROM streamhouse.maintenance_workers();
+COMMENT ON VIEW streamhouse.maintenance_progress IS 'what the maintenance worker of this database does';
+
+GRANT SELECT ON streamhouse.maintenance_progress TO PUBLIC;
+
+-- let the launcher know of this database
+CREATE FUNCTION streamhouse.start_workers() RETURNS void
+LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_start_workers';
+COMMENT ON FUNCTION streamhouse.start_workers IS 'start the background workers of this database when the transaction commits';
+REVOKE ALL ON FUNCTION streamhouse.start_workers FROM PUBLIC;
+SELECT streamhouse.start_workers();

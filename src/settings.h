@@ -10,8 +10,17 @@
 /* streamhouse.as_of: a tag, snapshot id or timestamp; "" reads the newest snapshot. */
 extern char *setting_as_of;
 
+/* streamhouse.maintenance: compact and expire in the background. */
+extern bool setting_maintenance;
+
+/* streamhouse.maintenance_interval, in seconds. */
+extern int	setting_maintenance_interval;
+
 /* streamhouse.pushdown: filter in the lake's reader, not only in the executor. */
 extern bool setting_pushdown;
+
+/* streamhouse.sync_memory, in kB: of one sync worker, for decoding and for rows being collected. */
+extern int	setting_sync_memory;
 
 /* streamhouse.write_buffer_size, in kB: rows buffered by a table's writer before they go to files. */
 extern int	setting_write_buffer_size;
