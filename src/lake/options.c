@@ -118,9 +118,10 @@ parse_iso_duration(const char *text, int64 *millis)
 	static const char order[] = "DTHMS";
 	static const int64 factors[] = {86400000, 0, 3600000, 60000, 1000};
 	int			next = 0;
+	bool		found = false;
 
 	text = skip_blanks(text);
-	if (pg_toupper((unsigned char) *text) != 'P' || text[1] == '\0')
+	if (pg_toupper((unsigned char) *text) != 'P')
 		return false;
 	text++;
 	*millis = 0;
@@ -139,10 +140,11 @@ parse_iso_duration(const char *text, int64 *millis)
 		if (pg_mul_s64_overflow(value, factors[unit - order], &value) ||
 			pg_add_s64_overflow(*millis, value, millis))
 			return false;
+		found |= *unit != 'T';
 		next = unit - order + 1;
 		text++;
 	}
-	return true;
+	return found;
 }
 
 int64

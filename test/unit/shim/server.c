@@ -52,6 +52,9 @@ GetDatabaseEncoding(void)
 char *
 json_errdetail(JsonParseErrorType error, JsonLexContext *lex)
 {
+	/* at the end of the text there is no token */
+	if (lex->token_start == NULL)
+		return psprintf("JSON error %d at the end.", (int) error);
 	return psprintf("JSON error %d near \"%s\".", (int) error,
 					pnstrdup(lex->token_start, lex->token_terminator - lex->token_start));
 }
