@@ -26,6 +26,8 @@
 
 PG_FUNCTION_INFO_V1(streamhouse_snapshots);
 PG_FUNCTION_INFO_V1(streamhouse_files);
+PGDLLEXPORT Datum streamhouse_snapshots(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_files(PG_FUNCTION_ARGS);
 
 static int64
 timestamp_of_millis(int64 millis)

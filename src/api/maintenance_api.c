@@ -20,6 +20,9 @@
 PG_FUNCTION_INFO_V1(streamhouse_compact);
 PG_FUNCTION_INFO_V1(streamhouse_expire_snapshots);
 PG_FUNCTION_INFO_V1(streamhouse_maintenance_workers);
+PGDLLEXPORT Datum streamhouse_compact(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_expire_snapshots(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_maintenance_workers(PG_FUNCTION_ARGS);
 
 static Oid
 table_argument(FunctionCallInfo fcinfo)

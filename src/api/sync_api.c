@@ -37,6 +37,13 @@ PG_FUNCTION_INFO_V1(streamhouse_resume_sync);
 PG_FUNCTION_INFO_V1(streamhouse_wait_for_sync);
 PG_FUNCTION_INFO_V1(streamhouse_sync_workers);
 PG_FUNCTION_INFO_V1(streamhouse_start_workers);
+PGDLLEXPORT Datum streamhouse_create_sync(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_drop_sync(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_pause_sync(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_resume_sync(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_wait_for_sync(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_sync_workers(PG_FUNCTION_ARGS);
+PGDLLEXPORT Datum streamhouse_start_workers(PG_FUNCTION_ARGS);
 
 /* As for replication: superusers, and roles with the attribute REPLICATION. */
 static void
