@@ -42,16 +42,18 @@ usable_bound(bool has, const Scalar *bound, PhysicalType physical)
 	return has && !bound->isnull && !scalar_is_nan(physical, bound) ? bound : NULL;
 }
 
-/*
- * A writer that met a NaN may leave zeros in place of the bounds: a minimum of
- * zero counts only beside a maximum that is neither missing nor zero.
- */
+static bool
+is_zero_or_unknown(PhysicalType physical, const Scalar *bound)
+{
+	return bound == NULL || float_value(physical, bound) == 0;
+}
+
+/* A writer that met a NaN may leave zeros in place of the bounds, or of one of them. */
 static bool
 float_bounds_are_void(const Bounds *bounds)
 {
-	if (bounds->min == NULL || float_value(bounds->physical, bounds->min) != 0)
-		return false;
-	return bounds->max == NULL || float_value(bounds->physical, bounds->max) == 0;
+	return is_zero_or_unknown(bounds->physical, bounds->min) &&
+		is_zero_or_unknown(bounds->physical, bounds->max);
 }
 
 static void

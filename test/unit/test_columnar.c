@@ -193,6 +193,25 @@ test_vectors(void)
 	}
 }
 
+/* Rows without nulls come in where there were some. */
+static void
+test_gather_over_nulls(void)
+{
+	static const int32 rows[2] = {0, 1};
+	const DataType *type = type_parse_atomic("INT");
+	Vector	   *source = vector_create(type, 2);
+	Vector	   *target = vector_create(type, 3);
+	Scalar		one = unit_scalar(type, "1");
+
+	vector_set_constant(source, &one, 2);
+	vector_set_all_null(target, 3);
+	vector_gather(target, 1, source, rows, 2);
+	CHECK(vector_get(target, 0).isnull);
+	CHECK(!vector_get(target, 1).isnull && !vector_get(target, 2).isnull);
+	vector_set(target, 0, &one);
+	CHECK_INT(vector_get(target, 0).v.i32, 1);
+}
+
 /* A vector of six rows over three entries; row 2 is null. */
 static Vector *
 make_encoded(void)
@@ -315,6 +334,7 @@ main(void)
 	RUN(test_order);
 	RUN(test_random_bytes_order);
 	RUN(test_vectors);
+	RUN(test_gather_over_nulls);
 	RUN(test_dictionary_vectors);
 	RUN(test_decimal_texts);
 	RUN(test_decimal_rescale);

@@ -386,7 +386,7 @@ cut_bounds(ColumnStatistics *statistics)
 		statistics->min.v.bytes.length = 2;
 	if (statistics->has_max && statistics->max.v.bytes.length > 2)
 	{
-		char	   *copy = pnstrdup(statistics->max.v.bytes.data, 3);
+		char	   *copy = (char *) palloc(2);
 
 		memcpy(copy, statistics->max.v.bytes.data, 2);
 		if ((unsigned char) copy[1] == 0xff)
