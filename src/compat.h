@@ -29,6 +29,11 @@
 #error "streamhouse supports PostgreSQL 15 to 18"
 #endif
 
+/* Stands before a declaration since 18. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /*
  * The actions of the JSON parser return a result since 16:
  *
@@ -84,8 +89,10 @@ compat_json_lexer(const char *text, size_t length)
 
 #if PG_VERSION_NUM >= 160000
 #define compat_table_ownercheck(relid, role) object_ownercheck(RelationRelationId, relid, role)
+#define compat_database_ownercheck(database, role) object_ownercheck(DatabaseRelationId, database, role)
 #else
 #define compat_table_ownercheck(relid, role) pg_class_ownercheck(relid, role)
+#define compat_database_ownercheck(database, role) pg_database_ownercheck(database, role)
 #endif
 
 /* Has the slot lost the WAL it needs? */

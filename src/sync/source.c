@@ -81,6 +81,24 @@ require_columns(Relation relation, const AttrNumber *columns, int ncolumns)
 	}
 }
 
+/* A table with a key needs a number of buckets: one, unless the sync's options say otherwise. */
+static List *
+with_default_bucket(List *options)
+{
+	OptionPair *bucket;
+	ListCell   *cell;
+
+	foreach(cell, options)
+	{
+		if (strcmp(((OptionPair *) lfirst(cell))->key, "bucket") == 0)
+			return options;
+	}
+	bucket = palloc(sizeof(OptionPair));
+	bucket->key = pstrdup("bucket");
+	bucket->value = pstrdup("1");
+	return lappend(list_copy(options), bucket);
+}
+
 TableSchema *
 source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, List *options)
 {
@@ -102,7 +120,7 @@ source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, L
 	}
 	for (i = 0; i < nkeys; i++)
 		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));
-	return schema_build(ncolumns, fields, NIL, key_names, options, NULL);
+	return schema_build(ncolumns, fields, NIL, key_names, nkeys > 0 ? with_default_bucket(options) : options, NULL);
 }
 
 static void

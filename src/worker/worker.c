@@ -16,6 +16,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "worker/drop_database.h"
 #include "worker/shared_state.h"
 #include "worker/worker.h"
 
@@ -176,6 +177,7 @@ worker_init(void)
 	BackgroundWorker launcher = {0};
 
 	shared_state_init();
+	drop_database_init();
 
 	strlcpy(launcher.bgw_name, LAUNCHER_TYPE, BGW_MAXLEN);
 	strlcpy(launcher.bgw_type, LAUNCHER_TYPE, BGW_MAXLEN);
