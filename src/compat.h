@@ -29,11 +29,6 @@
 #error "streamhouse supports PostgreSQL 15 to 18"
 #endif
 
-/* Stands before a declaration since 18. */
-#if PG_VERSION_NUM < 180000
-#define pg_noreturn pg_attribute_noreturn()
-#endif
-
 /*
  * The actions of the JSON parser return a result since 16:
  *

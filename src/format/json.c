@@ -22,30 +22,6 @@ typedef struct TreeBuilder
 	List	   *open;			/* JsonNode *: containers not yet closed, innermost last */
 } TreeBuilder;
 
-void
-json_error(const char *path, const char *detail,...)
-{
-	StringInfoData text;
-	va_list		args;
-	int			needed;
-
-	initStringInfo(&text);
-	do
-	{
-		va_start(args, detail);
-		needed = appendStringInfoVA(&text, detail, args);
-		va_end(args);
-		if (needed > 0)
-			enlargeStringInfo(&text, needed);
-	} while (needed > 0);
-
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("file \"%s\" is damaged", path),
-			 errdetail("%s", text.data)));
-	pg_unreachable();
-}
-
 /* Reading */
 
 /* Put a value where the parser is: under the innermost open container. */

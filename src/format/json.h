@@ -50,7 +50,11 @@ extern int32 json_get_int32(const JsonNode *object, const char *name, int32 miss
 extern JsonNode *json_require(const JsonNode *object, const char *name, JsonNodeKind kind, const char *path);
 
 /* Report that a document is not as it should be. */
-extern void json_error(const char *path, const char *detail,...) pg_attribute_printf(2, 3) pg_attribute_noreturn();
+#define json_error(path, ...) \
+	ereport(ERROR, \
+			(errcode(ERRCODE_DATA_CORRUPTED), \
+			 errmsg("file \"%s\" is damaged", path), \
+			 errdetail(__VA_ARGS__)))
 
 /* Making trees */
 extern JsonNode *json_make(JsonNodeKind kind);

@@ -238,6 +238,17 @@ get_text(const TableSchema *schema, const char *key, const char *missing)
 	return value != NULL ? pstrdup(value) : NULL;
 }
 
+/* Names of formats and codecs: in any case, as Java takes them. */
+static char *
+get_name(const TableSchema *schema, const char *key, const char *missing)
+{
+	char	   *value = get_text(schema, key, missing);
+
+	for (char *p = value; *p != '\0'; p++)
+		*p = pg_ascii_tolower((unsigned char) *p);
+	return value;
+}
+
 bool
 option_is_true(const TableSchema *schema, const char *key)
 {
@@ -305,8 +316,8 @@ parse_buckets(const TableSchema *schema, TableOptions *options)
 static void
 parse_data_files(const TableSchema *schema, TableOptions *options)
 {
-	options->file_format = get_text(schema, "file.format", "parquet");
-	options->file_compression = get_text(schema, "file.compression", "zstd");
+	options->file_format = get_name(schema, "file.format", "parquet");
+	options->file_compression = get_name(schema, "file.compression", "zstd");
 	options->zstd_level = get_int(schema, "file.compression.zstd-level", 1, 1);
 	options->target_file_size = get_memory(schema, "target-file-size",
 										   schema->nprimary_keys > 0 ? 128 * MB : 256 * MB);
@@ -350,7 +361,7 @@ options_parse(const TableSchema *schema)
 	parse_retention(schema, options);
 	parse_compaction(schema, options);
 
-	options->manifest_compression = get_text(schema, "manifest.compression", "zstd");
+	options->manifest_compression = get_name(schema, "manifest.compression", "zstd");
 	options->manifest_target_size = get_memory(schema, "manifest.target-file-size", 8 * MB);
 	options->manifest_full_threshold = get_memory(schema, "manifest.full-compaction-threshold-size", 16 * MB);
 	options->manifest_merge_min_count = get_int(schema, "manifest.merge-min-count", 30, 1);

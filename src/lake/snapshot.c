@@ -271,7 +271,7 @@ snapshot_write_earliest_hint(const char *table_location, int64 id)
 /* Loading */
 
 static LakeSnapshot *
-load_file(const char *path, bool missing_ok)
+load_snapshot_file(const char *path, bool missing_ok)
 {
 	size_t		length;
 	char	   *json = storage_read_whole(path, MAX_SNAPSHOT_FILE_SIZE, missing_ok, &length);
@@ -283,7 +283,7 @@ LakeSnapshot *
 snapshot_load(const char *table_location, int64 id, bool missing_ok)
 {
 	char	   *path = snapshot_path(table_location, id);
-	LakeSnapshot *snapshot = load_file(path, missing_ok);
+	LakeSnapshot *snapshot = load_snapshot_file(path, missing_ok);
 
 	if (snapshot != NULL && snapshot->id != id)
 		json_error(path, "The snapshot's id is %lld.", (long long) snapshot->id);
@@ -301,7 +301,7 @@ snapshot_load_latest(const char *table_location)
 LakeSnapshot *
 snapshot_load_tag(const char *table_location, const char *tag, bool missing_ok)
 {
-	LakeSnapshot *snapshot = load_file(tag_path(table_location, tag), true);
+	LakeSnapshot *snapshot = load_snapshot_file(tag_path(table_location, tag), true);
 
 	if (snapshot == NULL && !missing_ok)
 		ereport(ERROR,

@@ -62,7 +62,11 @@ extern int64 avro_read_item_count(AvroInput *input);	/* of the next piece of an 
 extern void avro_skip(AvroInput *input, const AvroSchema *schema);
 
 /* Report damaged data. */
-extern void avro_error(const char *path, const char *detail,...) pg_attribute_printf(2, 3) pg_attribute_noreturn();
+#define avro_error(path, ...) \
+	ereport(ERROR, \
+			(errcode(ERRCODE_DATA_CORRUPTED), \
+			 errmsg("Avro file \"%s\" is damaged", path), \
+			 errdetail(__VA_ARGS__)))
 
 /* Where a field goes, and how it is kept there. */
 typedef enum AvroTarget

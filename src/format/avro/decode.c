@@ -15,30 +15,6 @@
 
 static void skip_value(AvroInput *input, const AvroSchema *schema, int depth);
 
-void
-avro_error(const char *path, const char *detail,...)
-{
-	StringInfoData text;
-	va_list		args;
-	int			needed;
-
-	initStringInfo(&text);
-	do
-	{
-		va_start(args, detail);
-		needed = appendStringInfoVA(&text, detail, args);
-		va_end(args);
-		if (needed > 0)
-			enlargeStringInfo(&text, needed);
-	} while (needed > 0);
-
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("Avro file \"%s\" is damaged", path),
-			 errdetail("%s", text.data)));
-	pg_unreachable();
-}
-
 /* A zigzag varint of at most ten bytes. */
 int64
 avro_read_long(AvroInput *input)
