@@ -17,6 +17,7 @@
 
 #include "fdw/fdw.h"
 #include "fdw/types.h"
+#include "format/format.h"
 
 typedef struct Import
 {
@@ -59,6 +60,17 @@ append_column(StringInfo sql, const DataField *field, const char *table)
 					 field->type->nullable ? "" : " NOT NULL");
 }
 
+/* Not all files need be in the table's format of now, but those to come will. */
+static void
+check_file_format(const LakeTable *table)
+{
+	if (format_lookup(table->options->file_format) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("lake table \"%s\" cannot be read: option \"file.format\" = \"%s\" is not supported",
+						table->name, table->options->file_format)));
+}
+
 /* The command for one table; raises what makes the table unreadable. */
 static char *
 import_command(const Import *import, const char *name)
@@ -73,6 +85,7 @@ import_command(const Import *import, const char *name)
 	address.location = lake_table_location(address.warehouse, address.database, address.table);
 	table = lake_table_open_as_of(&address, &snapshot);
 	options_check_readable(table->schema, table->options, table->name);
+	check_file_format(table);
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s.%s (", quote_identifier(import->stmt->local_schema),
