@@ -40,6 +40,13 @@ column_writer_init(ColumnWriter *column, ParquetWriter *writer, const DataField 
 
 /* ---- slices: from vectors to contiguous values ---- */
 
+/* Row of the vector in which a value of the slice lies. */
+static inline int32
+value_row(const ValueSlice *slice, int i)
+{
+	return slice->consecutive ? slice->first + i : slice->positions[i];
+}
+
 /* Levels, and the positions of the values that are not null. */
 static void
 select_values(ValueSlice *slice, const Vector *vector, const int32 *rows, int first, int nrows)
@@ -47,10 +54,12 @@ select_values(ValueSlice *slice, const Vector *vector, const int32 *rows, int fi
 	int			nvalues = 0;
 
 	slice->nrows = nrows;
+	slice->consecutive = rows == NULL && !vector->has_nulls;
+	slice->first = first;
 	if (!vector->has_nulls)
 	{
-		for (int i = 0; i < nrows; i++)
-			slice->positions[i] = rows != NULL ? rows[first + i] : first + i;
+		if (rows != NULL)
+			memcpy(slice->positions, rows + first, nrows * sizeof(int32));
 		memset(slice->levels, 1, nrows);
 		slice->nvalues = nrows;
 		return;
@@ -67,11 +76,20 @@ select_values(ValueSlice *slice, const Vector *vector, const int32 *rows, int fi
 	slice->nvalues = nvalues;
 }
 
+/* Consecutive values are a loop of their own, which compilers vectorise. */
 #define GATHER(target_type, member) \
 	do { \
 		target_type *target = (target_type *) slice->values; \
-		for (int i = 0; i < slice->nvalues; i++) \
-			target[i] = (target_type) vector->values.member[slice->positions[i]]; \
+		if (slice->consecutive) \
+		{ \
+			for (int i = 0; i < slice->nvalues; i++) \
+				target[i] = (target_type) vector->values.member[slice->first + i]; \
+		} \
+		else \
+		{ \
+			for (int i = 0; i < slice->nvalues; i++) \
+				target[i] = (target_type) vector->values.member[slice->positions[i]]; \
+		} \
 	} while (0)
 
 static void
@@ -82,7 +100,7 @@ gather_bytes(ValueSlice *slice, const Vector *vector)
 
 	for (int i = 0; i < slice->nvalues; i++)
 	{
-		int32		row = slice->positions[i];
+		int32		row = value_row(slice, i);
 
 		target[i] = vector->codes != NULL ? vector->dictionary[vector->codes[row]] : vector->values.bytes[row];
 		plain_bytes += sizeof(uint32) + target[i].length;
@@ -369,7 +387,7 @@ map_input_codes(ValueSlice *slice, ValueDictionary *dictionary)
 	memset(slice->code_map, -1, slice->input_dictionary_size * sizeof(int32));
 	for (int i = 0; i < slice->nvalues; i++)
 	{
-		int32	   *code = &slice->code_map[slice->input_codes[slice->positions[i]]];
+		int32	   *code = &slice->code_map[slice->input_codes[value_row(slice, i)]];
 
 		if (*code < 0)
 		{

@@ -253,12 +253,14 @@ typedef struct ValueSlice
 	size_t		plain_bytes;	/* size in PLAIN */
 	const int32 *input_codes;	/* codes of dictionary-encoded input, or NULL */
 	int			input_dictionary_size;
+	bool		consecutive;	/* the values are rows first, first + 1 ... of the vector */
+	int			first;
+	int32		positions[SLICE_ROWS];	/* otherwise, their rows */
 	uint8		levels[SLICE_ROWS];
-	int32		positions[SLICE_ROWS];	/* of the values in the vector */
 	int32		codes[SLICE_ROWS];
 	int128		values[SLICE_ROWS]; /* of the staged type */
 	char		plain[SLICE_ROWS * MAX_FIXED_WIDTH];
-	int32		code_map[2 * SLICE_ROWS];
+	int32		code_map[SLICE_ROWS];	/* codes of the input to those of the chunk */
 } ValueSlice;
 
 typedef struct ParquetWriter
