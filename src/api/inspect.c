@@ -25,7 +25,9 @@
 #define FILE_COLUMNS 20
 
 PG_FUNCTION_INFO_V1(streamhouse_snapshots);
+PGDLLEXPORT Datum streamhouse_snapshots(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_files);
+PGDLLEXPORT Datum streamhouse_files(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_snapshots(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_files(PG_FUNCTION_ARGS);
 

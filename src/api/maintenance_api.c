@@ -18,8 +18,11 @@
 #define UNIX_EPOCH_MICROS ((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
 PG_FUNCTION_INFO_V1(streamhouse_compact);
+PGDLLEXPORT Datum streamhouse_compact(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_expire_snapshots);
+PGDLLEXPORT Datum streamhouse_expire_snapshots(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_maintenance_workers);
+PGDLLEXPORT Datum streamhouse_maintenance_workers(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_compact(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_expire_snapshots(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_maintenance_workers(PG_FUNCTION_ARGS);

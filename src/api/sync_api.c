@@ -31,12 +31,19 @@
 #define MAX_FLUSH_INTERVAL USECS_PER_DAY
 
 PG_FUNCTION_INFO_V1(streamhouse_create_sync);
+PGDLLEXPORT Datum streamhouse_create_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_drop_sync);
+PGDLLEXPORT Datum streamhouse_drop_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_pause_sync);
+PGDLLEXPORT Datum streamhouse_pause_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_resume_sync);
+PGDLLEXPORT Datum streamhouse_resume_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_wait_for_sync);
+PGDLLEXPORT Datum streamhouse_wait_for_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_sync_workers);
+PGDLLEXPORT Datum streamhouse_sync_workers(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_start_workers);
+PGDLLEXPORT Datum streamhouse_start_workers(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_create_sync(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_drop_sync(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_pause_sync(PG_FUNCTION_ARGS);
@@ -138,7 +145,7 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->options = sync_options_parse(PG_GETARG_DATUM(5));
 	sync->slot = make_slot_name();
 
-	preflight(sync);
+	preflight(sync, shared_state != NULL);
 	sync_catalog_insert(sync, PG_GETARG_DATUM(4), PG_GETARG_DATUM(5));
 	worker_start_sync_at_commit(sync->slot, sync->name);
 	worker_start_maintenance_at_commit();
@@ -177,8 +184,7 @@ streamhouse_drop_sync(PG_FUNCTION_ARGS)
 	if (may_commit(fcinfo))
 	{
 		commit_now();
-		if (shared_state)
-			sync_slot_drop(sync->slot);
+		sync_slot_drop(sync->slot);
 	}
 	PG_RETURN_VOID();
 }

@@ -135,20 +135,6 @@ commit_table(SyncStream *stream, SyncTable *table)
 	table->pending = false;
 }
 
-/* Tell sessions that wait, and the status view. */
-static void
-publish_progress(SyncStream *stream, int64 rows)
-{
-	SyncState  *shared = stream->shared;
-
-	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	shared->visible = stream->boundary;
-	shared->commit_time = stream->commit_time;
-	shared->rows += rows;
-	LWLockRelease(shared_state->lock);
-	ConditionVariableBroadcast(&shared->progress);
-}
-
 /* Rows of the flush, and the memory of the writers, which is small now. */
 static int64
 settle_accounts(SyncStream *stream)
@@ -181,7 +167,9 @@ apply_flush(SyncStream *stream)
 
 	stream->pending = false;
 	stream->full = false;
-	publish_progress(stream, settle_accounts(stream));
+	stream->visible = stream->boundary;
+	stream->monitor->rows_written(settle_accounts(stream));
+	stream->monitor->reached(stream->visible, stream->commit_time);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->flush_context);
 }

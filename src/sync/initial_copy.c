@@ -22,14 +22,14 @@
 #include "sync/source.h"
 #include "sync/stream.h"
 
-#define REPORT_ROWS 1024		/* rows between two looks at the shared state */
+#define REPORT_ROWS 1024
 
 /* One table being copied. */
 typedef struct TableCopy
 {
 	const SyncRecord *sync;
 	const SyncTableRecord *record;
-	SyncState  *shared;
+	const SyncMonitor *monitor;
 	Relation	relation;
 	LakeTable  *lake;
 	TableWriter *writer;
@@ -89,17 +89,12 @@ copy_row(TableCopy *copy, TupleTableSlot *slot)
 	MemoryContextReset(copy->row_context);
 }
 
-/* Count rows for the status view; stop when the sync is dropped or paused. */
+/* Stop when the sync is dropped or paused. */
 static void
 report_rows(TableCopy *copy, int64 rows)
 {
-	bool		wanted;
-
-	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	copy->shared->rows += rows;
-	wanted = copy->shared->worker.wanted;
-	LWLockRelease(shared_state->lock);
-	if (!wanted)
+	copy->monitor->rows_written(rows);
+	if (!copy->monitor->wanted())
 		ereport(ERROR,
 				(errcode(ERRCODE_QUERY_CANCELED),
 				 errmsg("initial copy of sync \"%s\" was stopped", copy->sync->name)));
@@ -132,10 +127,10 @@ copy_error_context(void *arg)
 
 /* Copy one table and commit it at the slot's first position. */
 static void
-copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse, SyncState *shared,
+copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse, const SyncMonitor *monitor,
 		   XLogRecPtr position)
 {
-	TableCopy	copy = {.sync = sync, .record = record, .shared = shared};
+	TableCopy	copy = {.sync = sync, .record = record, .monitor = monitor};
 	CommitInfo	info;
 	bool		replace;
 	ErrorContextCallback callback;
@@ -163,7 +158,7 @@ copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *wa
 }
 
 static void
-copy_tables(const SyncRecord *sync, const char *warehouse, SyncState *shared, XLogRecPtr position)
+copy_tables(const SyncRecord *sync, const char *warehouse, const SyncMonitor *monitor, XLogRecPtr position)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse initial copy",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -172,7 +167,7 @@ copy_tables(const SyncRecord *sync, const char *warehouse, SyncState *shared, XL
 
 	foreach(cell, sync->tables)
 	{
-		copy_table(sync, lfirst(cell), warehouse, shared, position);
+		copy_table(sync, lfirst(cell), warehouse, monitor, position);
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(old);
@@ -180,7 +175,7 @@ copy_tables(const SyncRecord *sync, const char *warehouse, SyncState *shared, XL
 }
 
 void
-initial_copy(const SyncRecord *sync, const char *warehouse, SyncState *shared)
+initial_copy(const SyncRecord *sync, const char *warehouse, const SyncMonitor *monitor)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -189,7 +184,7 @@ initial_copy(const SyncRecord *sync, const char *warehouse, SyncState *shared)
 	StartTransactionCommand();
 	position = sync_slot_create(sync->slot);
 	PushActiveSnapshot(GetTransactionSnapshot());
-	copy_tables(sync, warehouse, shared, position);
+	copy_tables(sync, warehouse, monitor, position);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);

@@ -5,14 +5,14 @@
 #ifndef STREAMHOUSE_SYNC_INITIAL_COPY_H
 #define STREAMHOUSE_SYNC_INITIAL_COPY_H
 
+#include "sync/monitor.h"
 #include "sync/sync_catalog.h"
-#include "worker/shared_state.h"
 
 /*
  * Create the slot, copy every table under its snapshot, and let the slot
  * persist.  After an error or a crash the slot is gone, and the copy is made
  * again, replacing what was written.  Outside any transaction.
  */
-extern void initial_copy(const SyncRecord *sync, const char *warehouse, SyncState *shared);
+extern void initial_copy(const SyncRecord *sync, const char *warehouse, const SyncMonitor *monitor);
 
 #endif							/* STREAMHOUSE_SYNC_INITIAL_COPY_H */

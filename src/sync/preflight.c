@@ -26,11 +26,11 @@
 #include "fdw/types.h"
 #include "sync/preflight.h"
 #include "sync/source.h"
-#include "worker/shared_state.h"
 
 typedef struct Preflight
 {
 	SyncRecord *sync;
+	bool		preloaded;
 	char	   *warehouse;		/* NULL: the server is not usable */
 	PublishedActions actions;
 	StringInfoData problems;	/* one a line */
@@ -112,7 +112,7 @@ free_slots(void)
 static void
 check_instance(Preflight *check)
 {
-	if (shared_state == NULL)
+	if (!check->preloaded)
 		add_problem(check, "streamhouse is not loaded at server start",
 					"add it to shared_preload_libraries and restart the server");
 	if (wal_level < WAL_LEVEL_LOGICAL)
@@ -386,9 +386,9 @@ check_other_syncs(Preflight *check)
 }
 
 void
-preflight(SyncRecord *sync)
+preflight(SyncRecord *sync, bool preloaded)
 {
-	Preflight	check = {.sync = sync};
+	Preflight	check = {.sync = sync, .preloaded = preloaded};
 	ListCell   *cell;
 
 	initStringInfo(&check.problems);

@@ -9,8 +9,9 @@
 
 /*
  * Check server, publication and tables, and fill in sync->tables.  One ERROR
- * lists all problems, each with its cure.
+ * lists all problems, each with its cure.  preloaded: the library was loaded
+ * at server start, so there are workers.
  */
-extern void preflight(SyncRecord *sync);
+extern void preflight(SyncRecord *sync, bool preloaded);
 
 #endif							/* STREAMHOUSE_SYNC_PREFLIGHT_H */

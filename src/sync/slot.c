@@ -22,7 +22,6 @@
 #include "compat.h"
 #include "sync/plugin.h"
 #include "sync/slot.h"
-#include "worker/shared_state.h"
 
 #define GRACE_ROUNDS 40			/* of DROP_POLL_MS, before the worker gets a signal */
 #define DROP_POLL_MS 50
@@ -143,7 +142,6 @@ sync_slot_drop(const char *slot)
 	pid_t		active_pid;
 	int			round;
 
-	shared_sync_stop(slot);
 	for (round = 0; read_slot(slot, &data, &active_pid) && active_pid != 0; round++)
 	{
 		/* A worker that waits for old transactions does not look at its state. */

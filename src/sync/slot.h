@@ -44,7 +44,7 @@ extern LogicalDecodingContext *sync_slot_open(const char *slot, void *private_da
 /* Confirm that all up to lsn is in the lake; durable: at once, not at the next checkpoint. */
 extern void sync_slot_confirm(XLogRecPtr lsn, bool durable);
 
-/* Drop the slot if it is there, after its worker has gone. */
+/* Drop the slot if it is there; its worker, which was asked to stop, is waited for. */
 extern void sync_slot_drop(const char *slot);
 
 /* Names (char *) of this database's slots that a sync made; its row in the catalog is older than the slot. */

@@ -17,23 +17,10 @@
 
 #include "sync/slot.h"
 #include "sync/stream.h"
-#include "worker/worker.h"
 
 #define SHORTEST_SLEEP_MS 4
 #define LONGEST_SLEEP_MS 100
 #define CONFIRM_INTERVAL_MS 1000	/* of an idle stream */
-
-/* The position that was asked for by sessions that wait. */
-static XLogRecPtr
-flush_request(const SyncStream *stream)
-{
-	XLogRecPtr	request;
-
-	LWLockAcquire(shared_state->lock, LW_SHARED);
-	request = stream->shared->flush_request;
-	LWLockRelease(shared_state->lock);
-	return request;
-}
 
 static TimestampTz
 flush_deadline(const SyncStream *stream)
@@ -89,35 +76,18 @@ confirm_idle_position(SyncStream *stream, XLogRecPtr position)
 {
 	static TimestampTz confirmed_at = 0;
 	TimestampTz now = GetCurrentTimestamp();
-	bool		moved;
 
-	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	moved = position > stream->shared->visible;
-	if (moved)
-		stream->shared->visible = position;
-	LWLockRelease(shared_state->lock);
-	if (moved)
-		ConditionVariableBroadcast(&stream->shared->progress);
-
+	if (position > stream->visible)
+	{
+		stream->visible = position;
+		stream->monitor->reached(position, 0);
+	}
 	if (position > MyReplicationSlot->data.confirmed_flush &&
 		TimestampDifferenceExceeds(confirmed_at, now, CONFIRM_INTERVAL_MS))
 	{
 		sync_slot_confirm(position, false);
 		confirmed_at = now;
 	}
-}
-
-/* A round without error: the sync works, whatever happened before. */
-static void
-report_health(SyncStream *stream)
-{
-	SyncState  *shared = stream->shared;
-
-	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	shared->phase = SYNC_STREAMING;
-	shared->worker.failures = 0;
-	shared->error[0] = '\0';
-	LWLockRelease(shared_state->lock);
 }
 
 static void
@@ -140,23 +110,24 @@ stream_run(SyncStream *stream)
 	LogicalDecodingContext *decoding = sync_slot_open(stream->sync->slot, stream);
 	long		sleep_ms = SHORTEST_SLEEP_MS;
 
-	while (shared_worker_wanted(&stream->shared->worker))
+	stream->visible = MyReplicationSlot->data.confirmed_flush;
+	stream->monitor->reached(stream->visible, 0);
+	while (stream->monitor->wanted())
 	{
 		bool		active = decode_available(stream, decoding);
 
-		if (stream->pending && flush_request(stream) > stream->shared->visible)
+		if (stream->pending && stream->monitor->flush_request() > stream->visible)
 			apply_flush(stream);
 		flush_if_due(stream);
 		if (!stream->pending)
 		{
 			confirm_idle_position(stream, decoding->reader->EndRecPtr);
-			report_health(stream);
+			stream->monitor->healthy();
 		}
 
 		sleep_ms = active ? SHORTEST_SLEEP_MS : Min(sleep_ms * 2, LONGEST_SLEEP_MS);
 		sleep_until_needed(stream, sleep_ms);
 		CHECK_FOR_INTERRUPTS();
-		worker_handle_reload();
 	}
 
 	if (stream->pending)

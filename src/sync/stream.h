@@ -18,9 +18,9 @@
 #include "datatype/timestamp.h"
 #include "replication/reorderbuffer.h"
 
+#include "sync/monitor.h"
 #include "sync/relation_map.h"
 #include "sync/sync_catalog.h"
-#include "worker/shared_state.h"
 
 typedef struct SyncStream
 {
@@ -28,9 +28,10 @@ typedef struct SyncStream
 	MemoryContext change_context;	/* reset for each change */
 	MemoryContext flush_context;	/* reset for each flush */
 	const SyncRecord *sync;
-	SyncState  *shared;
+	const SyncMonitor *monitor;
 	PublishedActions actions;
 	HTAB	   *tables;			/* SyncTable by relid */
+	XLogRecPtr	visible;		/* all that was committed up to here is in the lake */
 
 	Size		memory_limit;	/* of all writers */
 	Size		memory;			/* that they use */

@@ -87,6 +87,7 @@ reconcile_syncs(void)
 	{
 		if (find_sync(syncs, lfirst(cell)) == NULL)
 		{
+			shared_sync_stop(lfirst(cell));
 			sync_slot_drop(lfirst(cell));
 			ereport(LOG,
 					(errmsg("dropped replication slot \"%s\", which belongs to no sync any more",

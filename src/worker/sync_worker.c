@@ -28,6 +28,7 @@
 #include "worker/worker.h"
 
 static MemoryContext worker_context = NULL;
+static SyncState *shared;		/* this sync's entry */
 
 /* Unpublished files are removed with the memory of their writers. */
 static void
@@ -39,7 +40,7 @@ discard_work(int code, Datum arg)
 }
 
 static void
-set_phase(SyncState *shared, SyncPhase phase)
+set_phase(SyncPhase phase)
 {
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
 	/* A sync that failed is failing until it has got on. */
@@ -48,6 +49,61 @@ set_phase(SyncState *shared, SyncPhase phase)
 	LWLockRelease(shared_state->lock);
 	ConditionVariableBroadcast(&shared->progress);
 }
+
+static bool
+monitor_wanted(void)
+{
+	worker_handle_reload();
+	return shared_worker_wanted(&shared->worker);
+}
+
+static XLogRecPtr
+monitor_flush_request(void)
+{
+	XLogRecPtr	request;
+
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	request = shared->flush_request;
+	LWLockRelease(shared_state->lock);
+	return request;
+}
+
+static void
+monitor_rows_written(int64 rows)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->rows += rows;
+	LWLockRelease(shared_state->lock);
+}
+
+static void
+monitor_reached(XLogRecPtr visible, TimestampTz commit_time)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->visible = Max(shared->visible, visible);
+	if (commit_time != 0)
+		shared->commit_time = commit_time;
+	LWLockRelease(shared_state->lock);
+	ConditionVariableBroadcast(&shared->progress);
+}
+
+static void
+monitor_healthy(void)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->phase = SYNC_STREAMING;
+	shared->worker.failures = 0;
+	shared->error[0] = '\0';
+	LWLockRelease(shared_state->lock);
+}
+
+static const SyncMonitor monitor = {
+	.wanted = monitor_wanted,
+	.flush_request = monitor_flush_request,
+	.rows_written = monitor_rows_written,
+	.reached = monitor_reached,
+	.healthy = monitor_healthy
+};
 
 /* Settings of users are not for this process. */
 static void
@@ -100,7 +156,7 @@ remember_copied(const SyncRecord *sync)
 
 /* The slot that is there tells whether the initial copy was made. */
 static void
-ensure_copied(const SyncRecord *sync, const char *warehouse, SyncState *shared)
+ensure_copied(const SyncRecord *sync, const char *warehouse)
 {
 	switch (sync_slot_presence(sync->slot))
 	{
@@ -119,8 +175,8 @@ ensure_copied(const SyncRecord *sync, const char *warehouse, SyncState *shared)
 						 errmsg("replication slot \"%s\" of sync \"%s\" is lost", sync->slot, sync->name),
 						 errdetail("What changed since the last commit to the lake cannot be known."),
 						 errhint("Drop the sync and its lake tables, and create the sync again.")));
-			set_phase(shared, SYNC_COPYING);
-			initial_copy(sync, warehouse, shared);
+			set_phase(SYNC_COPYING);
+			initial_copy(sync, warehouse, &monitor);
 			break;
 	}
 	remember_copied(sync);
@@ -148,14 +204,14 @@ check_positions(const SyncStream *stream)
 }
 
 static void
-run_sync(SyncState *shared, const char *slot)
+run_sync(const char *slot)
 {
 	SyncStream *stream = palloc0(sizeof(SyncStream));
 	char	   *warehouse;
 
 	prepare_session();
 	stream->context = worker_context;
-	stream->shared = shared;
+	stream->monitor = &monitor;
 	stream->sync = load_sync(slot, &warehouse, &stream->actions);
 	if (stream->sync == NULL)
 	{
@@ -163,35 +219,35 @@ run_sync(SyncState *shared, const char *slot)
 		return;
 	}
 
-	ensure_copied(stream->sync, warehouse, shared);
+	ensure_copied(stream->sync, warehouse);
 	stream->tables = relation_map_create(stream->sync, warehouse);
 	check_positions(stream);
 	stream->memory_limit = (Size) setting_sync_memory * 1024 / 2;
 	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);
 	stream->flush_context = AllocSetContextCreate(stream->context, "streamhouse flush", ALLOCSET_DEFAULT_SIZES);
-	set_phase(shared, SYNC_STREAMING);
+	set_phase(SYNC_STREAMING);
 	stream_run(stream);
 }
 
 static void
-report_failure(SyncState *shared)
+report_failure(void)
 {
 	ErrorData  *error;
 
 	MemoryContextSwitchTo(TopMemoryContext);
 	error = CopyErrorData();
 	shared_error_set(shared->error, error->message, error->detail);
-	set_phase(shared, SYNC_FAILING);
+	set_phase(SYNC_FAILING);
 	EmitErrorReport();
 }
 
 void
 streamhouse_sync_main(Datum argument)
 {
-	SyncState  *shared = &shared_state->syncs[DatumGetInt32(argument)];
 	NameData	slot;
 	Oid			database;
 
+	shared = &shared_state->syncs[DatumGetInt32(argument)];
 	worker_handle_signals();
 	if (!shared_worker_attach(&shared->worker))
 		proc_exit(0);
@@ -210,12 +266,12 @@ streamhouse_sync_main(Datum argument)
 
 	PG_TRY();
 	{
-		run_sync(shared, NameStr(slot));
+		run_sync(NameStr(slot));
 	}
 	PG_CATCH();
 	{
 		HOLD_INTERRUPTS();
-		report_failure(shared);
+		report_failure();
 		proc_exit(1);
 	}
 	PG_END_TRY();

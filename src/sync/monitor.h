@@ -1,0 +1,34 @@
+/*
+ * monitor.h
+ *		How a sync at work talks to whoever runs it.
+ */
+#ifndef STREAMHOUSE_SYNC_MONITOR_H
+#define STREAMHOUSE_SYNC_MONITOR_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+#include "datatype/timestamp.h"
+
+typedef struct SyncMonitor
+{
+	/* May the sync go on?  Asked often. */
+	bool		(*wanted) (void);
+
+	/* The position that somebody waits for, so that the flush interval does not count. */
+	XLogRecPtr	(*flush_request) (void);
+
+	/* So many more rows are in the lake. */
+	void		(*rows_written) (int64 rows);
+
+	/*
+	 * All that was committed up to here is in the lake; commit_time is that of
+	 * the newest transaction, 0 when none was added.
+	 */
+	void		(*reached) (XLogRecPtr visible, TimestampTz commit_time);
+
+	/* All is well, whatever happened before. */
+	void		(*healthy) (void);
+} SyncMonitor;
+
+#endif							/* STREAMHOUSE_SYNC_MONITOR_H */
