@@ -9,6 +9,11 @@
 
 #include "postgres.h"
 
+/* PLAIN values are little-endian, and are copied between files and vectors as they are. */
+#ifdef WORDS_BIGENDIAN
+#error "streamhouse needs a little-endian machine"
+#endif
+
 #define PARQUET_MAGIC "PAR1"
 
 typedef enum ParquetType
