@@ -18,6 +18,10 @@
 #include "replication/reorderbuffer.h"
 #include "replication/slot.h"
 
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"

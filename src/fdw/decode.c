@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "columnar/decimal.h"
+#include "compat.h"
 #include "fdw/epoch.h"
 #include "fdw/numeric.h"
 #include "fdw/types.h"

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "columnar/decimal.h"
+#include "compat.h"
 #include "fdw/numeric.h"
 
 /* numeric's header, as numeric.c has it */

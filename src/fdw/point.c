@@ -10,6 +10,7 @@
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "fdw/epoch.h"
 #include "fdw/numeric.h"
 #include "fdw/point.h"

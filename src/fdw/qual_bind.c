@@ -8,6 +8,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
+#include "compat.h"
 #include "fdw/point.h"
 #include "fdw/qual_tree.h"
 
