@@ -88,7 +88,7 @@ first_to_keep_by_age(const LakeTable *table, int64 lo, int64 end, int64 older_th
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return id;
+	return Min(id, end);
 }
 
 /* Find the range; false when nothing expires. */
@@ -98,6 +98,7 @@ find_range(Expiration *expiration, int64 retain_max, int64 retain_min, int64 old
 	const LakeTable *table = expiration->table;
 	int64		earliest = snapshot_earliest_id(table->location);
 	int64		latest = snapshot_latest_id(table->location);
+	int64		next_read;
 	int64		lo;
 	int64		end;
 
@@ -105,7 +106,8 @@ find_range(Expiration *expiration, int64 retain_max, int64 retain_min, int64 old
 		return false;
 	lo = Max(latest - retain_max + 1, earliest);
 	end = latest - retain_min + 1;
-	end = Min(end, next_snapshot_of_consumers(table));
+	next_read = next_snapshot_of_consumers(table);
+	end = Min(end, next_read);
 	end = Min(end, earliest + table->options->snapshot_expire_limit);
 	end = first_to_keep_by_age(table, lo, end, older_than_ms);
 	expiration->begin = earliest;
