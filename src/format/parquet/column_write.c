@@ -574,17 +574,24 @@ column_writer_end_chunk(ColumnWriter *column, ChunkFooter *footer, int64 *raw_by
 	begin_chunk(column);
 }
 
-/* Not yet compressed: the open page and the dictionary. */
-static size_t
-open_bytes(const ColumnWriter *column)
-{
-	return column->values.length + column->levels.length + column->dictionary.plain.length;
-}
-
+/* With what is not yet compressed: the open page and the dictionary. */
 size_t
 column_writer_buffered(const ColumnWriter *column)
 {
-	return column->stored_bytes + open_bytes(column);
+	return column->stored_bytes + column->values.length + column->levels.length + column->dictionary.plain.length;
+}
+
+/* What the open page and the dictionary would be in the file, but for compression. */
+static size_t
+open_bytes(const ColumnWriter *column)
+{
+	size_t		levels = column->levels.length / 8;
+	size_t		coded = column->dictionary.plain.length;
+
+	if (!column->use_dictionary)
+		return levels + coded + column->page_plain_bytes;
+	coded += (size_t) column->page_values * code_bit_width(column->dictionary.nvalues) / 8;
+	return levels + (column->ncoded_pages > 0 ? coded : Min(coded, column->page_plain_bytes));
 }
 
 size_t
