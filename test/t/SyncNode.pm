@@ -1,0 +1,66 @@
+package SyncNode;
+
+# A server with streamhouse loaded and a lake beside it, and what tests of the
+# sync need: waiting, and comparing a table with its lake table.
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error);
+
+# A running server; further settings as text.
+sub sync_node
+{
+	my ($name, $settings) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init;
+	$node->append_conf('postgresql.conf', qq{
+shared_preload_libraries = 'streamhouse'
+wal_level = logical
+restart_after_crash = on
+streamhouse.maintenance_interval = 1
+} . ($settings // ''));
+	$node->start;
+	my $lake = PostgreSQL::Test::Utils::tempdir();
+	$node->safe_psql('postgres', qq{
+		CREATE EXTENSION streamhouse;
+		CREATE SERVER lake FOREIGN DATA WRAPPER streamhouse OPTIONS (warehouse '$lake');
+		CREATE SCHEMA lake;
+	});
+	return ($node, $lake);
+}
+
+sub wait_for_sync
+{
+	my ($node, $sync) = @_;
+	$node->safe_psql('postgres', "CALL streamhouse.wait_for_sync('$sync', timeout => '3 minutes')");
+}
+
+# The table and the lake table imported into schema "lake" have the same rows, each as often.
+sub same_rows
+{
+	my ($node, $table, $what) = @_;
+	my $difference = $node->safe_psql('postgres', qq{
+		(SELECT 'missing', t::text FROM (TABLE $table EXCEPT ALL TABLE lake.$table) t LIMIT 5)
+		UNION ALL
+		(SELECT 'too many', t::text FROM (TABLE lake.$table EXCEPT ALL TABLE $table) t LIMIT 5)
+	});
+	is($difference, '', $what);
+}
+
+# Wait until the sync fails, and return why.
+sub sync_error
+{
+	my ($node, $sync) = @_;
+	$node->poll_query_until('postgres', "SELECT state = 'failing' FROM streamhouse.sync_status WHERE name = '$sync'")
+	  or die "sync $sync does not fail";
+	return $node->safe_psql('postgres', "SELECT error FROM streamhouse.sync_status WHERE name = '$sync'");
+}
+
+1;
