@@ -88,7 +88,10 @@ void
 column_end_group(ParquetColumn *column)
 {
 	if (column->opened)
+	{
 		leave_page(column);
+		chunk_reader_close(&column->pages);
+	}
 	if (column->offsets != NULL)
 		column->file->counters->pages_skipped += column->offsets->npages - column->next_page;
 	column->offsets = NULL;

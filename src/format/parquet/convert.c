@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "format/parquet/convert.h"
+#include "port/pg_bswap.h"
 
 #define JULIAN_EPOCH 2440588	/* julian day of 1970-01-01 */
 #define NANOS_PER_DAY INT64CONST(86400000000000)
@@ -126,25 +127,45 @@ int64_to_int128(const Conversion *conversion, const void *native, int count, voi
 	return true;
 }
 
-/* Big-endian two's complement of any length; false if it does not fit. */
-static bool
-big_endian_int128(BytesView bytes, int128 *out)
+static inline uint64
+load_big_endian(const char *data)
 {
-	const uint8 *data = (const uint8 *) bytes.data;
-	uint32		length = bytes.length;
-	uint8		sign = length > 0 && (data[0] & 0x80) ? 0xff : 0;
-	uint128		value = sign ? ~(uint128) 0 : 0;
+	uint64		word;
 
-	for (; length > sizeof(int128); length--, data++)
+	memcpy(&word, data, sizeof(word));
+	return pg_ntoh64(word);
+}
+
+/* More than 16 bytes: those in front of the last 16 may only repeat the sign. */
+static bool
+long_big_endian(BytesView bytes, int128 *out)
+{
+	uint32		extra = bytes.length - sizeof(int128);
+	const char *low = bytes.data + extra;
+	char		sign = (*low & 0x80) ? (char) 0xff : 0;
+
+	for (uint32 i = 0; i < extra; i++)
 	{
-		if (*data != sign)
+		if (bytes.data[i] != sign)
 			return false;
 	}
-	if (bytes.length > sizeof(int128) && ((data[0] ^ sign) & 0x80))
-		return false;
-	for (uint32 i = 0; i < length; i++)
-		value = value << 8 | data[i];
-	*out = (int128) value;
+	*out = (int128) ((uint128) load_big_endian(low) << 64 | load_big_endian(low + 8));
+	return true;
+}
+
+/*
+ * Big-endian two's complement of any length; false if it does not fit.  Loads
+ * 16 bytes however short the value is: see READ_PADDING.
+ */
+static inline bool
+big_endian_int128(BytesView bytes, int128 *out)
+{
+	uint128		value;
+
+	if (bytes.length > sizeof(int128))
+		return long_big_endian(bytes, out);
+	value = (uint128) load_big_endian(bytes.data) << 64 | load_big_endian(bytes.data + 8);
+	*out = bytes.length == 0 ? 0 : (int128) value >> (8 * (sizeof(int128) - bytes.length));
 	return true;
 }
 

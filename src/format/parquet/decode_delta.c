@@ -392,7 +392,7 @@ delta_byte_array_read(ValueDecoder *decoder, int count, void *out)
 		{
 			CHECK_FOR_INTERRUPTS();
 			room = Max(length, ARENA_BYTES);
-			arena = palloc(room);
+			arena = palloc(room + READ_PADDING);
 		}
 		memcpy(arena, previous, prefix);
 		memcpy(arena + prefix, bytes, suffix);

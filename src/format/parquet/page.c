@@ -292,8 +292,15 @@ chunk_reader_open(ChunkReader *reader, const ParquetChunk *chunk)
 	reader->end = Min(reader->stop + CHUNK_SLACK_BYTES, reader->file->data_end);
 	reader->position = reader->start;
 	reader->ahead = reader->window_bytes;
+}
+
+void
+chunk_reader_close(ChunkReader *reader)
+{
+	reader->window_used = false;
 	window_drop(reader);
-	buffer_release(&reader->pages, reader->page);
+	if (reader->page != NULL)
+		buffer_recycle(&reader->pages, reader->page);
 	reader->page = NULL;
 }
 
@@ -431,15 +438,6 @@ page_read_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
 	else
 		reader->window_used = true;
 	reader->position += header->compressed_size;
-}
-
-PageBuffer *
-page_keep_buffer(ChunkReader *reader)
-{
-	PageBuffer *buffer = reader->page;
-
-	reader->page = NULL;
-	return buffer;
 }
 
 void

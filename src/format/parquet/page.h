@@ -86,6 +86,9 @@ extern void chunk_reader_init(ChunkReader *reader, ParquetFile *file, const char
 /* Begin a chunk; checks what its metadata says. */
 extern void chunk_reader_open(ChunkReader *reader, const ParquetChunk *chunk);
 
+/* Let go of its memory, when no values of it are needed any more. */
+extern void chunk_reader_close(ChunkReader *reader);
+
 /* Go to a page's header; windows end at stop, if it lies beyond. */
 extern void chunk_reader_seek(ChunkReader *reader, uint64 position, uint64 stop);
 
@@ -95,9 +98,6 @@ extern bool page_header_next(ChunkReader *reader, PageHeader *header);
 /* After page_header_next, one of these. */
 extern void page_skip_body(ChunkReader *reader, const PageHeader *header);
 extern void page_read_body(ChunkReader *reader, const PageHeader *header, PageBody *body);
-
-/* The memory pages were decompressed into, now the caller's to release into reader->pages. */
-extern PageBuffer *page_keep_buffer(ChunkReader *reader);
 
 /* Values of batches before are not needed any more. */
 extern void chunk_reader_new_batch(ChunkReader *reader);

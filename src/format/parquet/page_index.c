@@ -143,7 +143,7 @@ prepare_range(const ParquetFile *file, const ParquetPlace *place, int64 offset, 
 		index_damaged(place);
 	range->offset = (uint64) offset;
 	range->length = (size_t) length;
-	range->buffer = palloc_extended(range->length, MCXT_ALLOC_HUGE);
+	range->buffer = palloc_extended(range->length + READ_PADDING, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	return true;
 }
 
