@@ -3,6 +3,7 @@
 All three give a table as a list of rows, each value in one plain text form, so that they can be compared.
 """
 import json
+import struct
 import subprocess
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -116,7 +117,9 @@ def plain(value, kind):
         return value.lower()
     if kind in ("FLOAT", "DOUBLE"):
         number = float(value)
-        return "0.0" if number == 0 else ("%.9g" if kind == "FLOAT" else "%.17g") % number
+        if kind == "FLOAT":
+            number = struct.unpack("f", struct.pack("f", number))[0]
+        return "0.0" if number == 0 else repr(number)
     if kind == "DECIMAL":
         return format(Decimal(value), "f")
     if kind == "CHAR":

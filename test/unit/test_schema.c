@@ -7,6 +7,7 @@
 #include "format/json.h"
 #include "lake/path.h"
 #include "lake/table.h"
+#include "miscadmin.h"
 #include "storage/storage.h"
 
 #include "unit.h"
@@ -410,6 +411,21 @@ test_hints(void)
 	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "snapshot-9.tmp", snapshot_latest_id(location));
 }
 
+/* A hint that cannot be written does not undo a commit. */
+static void
+test_failing_hint(void)
+{
+	char	   *location = storage_join(unit_directory(), "failing_hint");
+
+	CHECK(storage_publish(storage_join(location, "snapshot/LATEST/in the way"), "", 0));
+	shim_forget_messages();
+	publish(location, 1, "me", 1, true);
+	CHECK(shim_last_message() != NULL && strstr(shim_last_message(), "could not write hint file") != NULL);
+	CHECK_INT(snapshot_load(location, 1, false)->id, 1);
+	CHECK_INT(list_length(storage_list(storage_join(location, "snapshot"))), 2);
+	CHECK_INT(InterruptHoldoffCount, 0);
+}
+
 static void
 test_tables(void)
 {
@@ -492,6 +508,7 @@ main(void)
 	RUN(test_snapshot_text);
 	RUN(test_snapshots);
 	RUN(test_hints);
+	RUN(test_failing_hint);
 	RUN(test_tables);
 	RUN(test_random_damage);
 	return unit_end();

@@ -1,0 +1,171 @@
+
+# What cannot be replicated is refused, all at once and by name, before
+# anything is made; what comes later stops the sync with an error that says why.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use SyncNode;
+use Test::More;
+
+my ($node, $lake) = sync_node('refusals', "max_replication_slots = 5\n");
+
+sub refused
+{
+	my ($call, @patterns) = @_;
+	my ($code, $out, $err) = $node->psql('postgres', $call);
+	isnt($code, 0, "refused: $call");
+	like($err, $_, "says why") foreach @patterns;
+	return $err;
+}
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE good (id int PRIMARY KEY, v text);
+	CREATE TABLE no_key (a int, b text);
+	CREATE TABLE no_key_full (a int, b text);
+	ALTER TABLE no_key_full REPLICA IDENTITY FULL;
+	CREATE TABLE deferred (id int PRIMARY KEY DEFERRABLE, v text);
+	CREATE TABLE nothing (id int PRIMARY KEY);
+	ALTER TABLE nothing REPLICA IDENTITY NOTHING;
+	CREATE TABLE types (id int PRIMARY KEY, p point, v text, x xml);
+	CREATE TABLE filtered (id int PRIMARY KEY, v text);
+	CREATE TABLE listed (id int PRIMARY KEY, v text);
+	CREATE TABLE parted (id int PRIMARY KEY) PARTITION BY RANGE (id);
+	CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (1) TO (100);
+	CREATE SCHEMA twin;
+	CREATE TABLE twin.good (id int PRIMARY KEY, v text);
+	CREATE PUBLICATION bad FOR TABLE good, no_key, no_key_full, deferred, nothing, types, parted, twin.good,
+	  filtered WHERE (id > 5), listed (id);
+	CREATE PUBLICATION empty;
+	CREATE PUBLICATION root FOR TABLE parted WITH (publish_via_partition_root);
+	CREATE PUBLICATION good FOR TABLE good;
+	CREATE PUBLICATION inserts FOR TABLE no_key WITH (publish = 'insert');
+	CREATE PUBLICATION everything FOR ALL TABLES;
+	CREATE FOREIGN DATA WRAPPER other;
+	CREATE SERVER other FOREIGN DATA WRAPPER other;
+	CREATE ROLE walker;
+	GRANT USAGE ON SCHEMA streamhouse TO walker;
+});
+
+my $all = refused(q{CALL streamhouse.create_sync('s', 'bad', 'lake', 'd')},
+	qr/sync "s" cannot be created/,
+	qr/table "public.no_key" has no primary key/,
+	qr/table "public.no_key_full" has no primary key/,
+	qr/primary key of table "public.deferred" is deferrable/,
+	qr/table "public.nothing" has REPLICA IDENTITY NOTHING/,
+	qr/public\.types\.p/,
+	qr/public\.types\.x/,
+	qr/table "public.parted_1" is a partition/,
+	qr/table "public.filtered" is published with a row filter/,
+	qr/table "public.listed" is published with a column list/,
+	qr/"public.good" and "twin.good" would both be lake table "good"|"twin.good" and "public.good" would both be lake table "good"/);
+refused(q{CALL streamhouse.create_sync('s', 'root', 'lake', 'd')}, qr/table "public.parted" is partitioned/);
+refused(q{CALL streamhouse.create_sync('s', 'empty', 'nowhere', 'd')},
+	qr/publication "empty" has no tables/, qr/server "nowhere" does not exist/);
+refused(q{CALL streamhouse.create_sync('s', 'good', 'other', 'd')}, qr/not of the foreign data wrapper streamhouse/);
+refused(q{CALL streamhouse.create_sync('s', 'gone', 'lake', 'd')}, qr/publication "gone" does not exist/);
+refused(q{CALL streamhouse.create_sync('s', 'good', 'lake', '../d')}, qr/\.\.\/d/);
+refused(q{CALL streamhouse.create_sync('s', 'good', 'lake', 'd', flush_interval => '1 ms')}, qr/flush_interval must be/);
+refused(q{CALL streamhouse.create_sync('s', 'good', 'lake', 'd', options => '{"bucket": "-2"}')}, qr/bucket/);
+refused(q{CALL streamhouse.create_sync('s', 'good', 'lake', 'd', options => '{"bucket": {}}')}, qr/value of option "bucket" must be/);
+refused(q{CALL streamhouse.create_sync('', 'good', 'lake', 'd')}, qr/name of a sync/);
+refused(q{CALL streamhouse.create_sync(NULL, 'good', 'lake', 'd')}, qr/"name" must not be null/);
+refused(q{SET ROLE walker; CALL streamhouse.create_sync('s', 'good', 'lake', 'd')}, qr/permission denied/);
+refused(q{CALL streamhouse.drop_sync('s')}, qr/sync "s" does not exist/);
+refused(q{SELECT pg_create_logical_replication_slot('x', 'streamhouse')},
+	qr/works only inside streamhouse's sync worker|output plugin "streamhouse" (is not|cannot be)|output_plugin_libraries/);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM streamhouse.sync'), '0', 'nothing was made');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_replication_slots'), '0', 'and no slot');
+
+# a lake table of somebody else's is not touched
+$node->safe_psql('postgres', q{
+	CREATE FOREIGN TABLE lake.good (id int NOT NULL, v text) SERVER lake OPTIONS (database 'taken', "primary-key" 'id', "bucket" '1');
+	INSERT INTO lake.good VALUES (1, 'mine');
+	CREATE FOREIGN TABLE lake.other (id int NOT NULL, w text) SERVER lake
+	  OPTIONS (database 'different', "table" 'good', "primary-key" 'id', "bucket" '1');
+});
+refused(q{CALL streamhouse.create_sync('s', 'good', 'lake', 'taken')}, qr/It has rows that the sync did not write/);
+refused(q{CALL streamhouse.create_sync('s', 'good', 'lake', 'different')}, qr/It has column "w" in the place of "v"/);
+
+# an append table takes inserts; FOR ALL TABLES leaves out the extension's own
+$node->safe_psql('postgres', q{
+	DROP TABLE no_key_full, deferred, nothing, types, filtered, listed, parted;
+	DROP SCHEMA twin CASCADE;
+	INSERT INTO no_key VALUES (1, 'one'), (1, 'one'), (NULL, NULL);
+	CALL streamhouse.create_sync('append', 'inserts', 'lake', 'append');
+});
+refused(q{CALL streamhouse.create_sync('append2', 'inserts', 'lake', 'append')}, qr/sync "append" writes to lake table "no_key"/);
+wait_for_sync($node, 'append');
+$node->safe_psql('postgres', q{INSERT INTO no_key VALUES (2, 'two'), (2, 'two')});
+wait_for_sync($node, 'append');
+$node->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA append FROM SERVER lake INTO lake');
+same_rows($node, 'no_key', 'an append table');
+$node->safe_psql('postgres', q{
+	DROP TABLE no_key;
+	CALL streamhouse.create_sync('everything', 'everything', 'lake', 'everything');
+});
+wait_for_sync($node, 'everything');
+is($node->safe_psql('postgres', q{SELECT string_agg("table", ' ') FROM streamhouse.sync_tables WHERE name = 'everything'}), 'good',
+	'the own tables of the extension are left out');
+$node->safe_psql('postgres', q{CALL streamhouse.drop_sync('everything')});
+
+# changed columns stop the sync at the first row, and nothing wrong is written
+$node->safe_psql('postgres', q{
+	DROP FOREIGN TABLE lake.good, lake.other;
+	CREATE TABLE steady (id int PRIMARY KEY);
+	CREATE PUBLICATION steady FOR TABLE steady;
+	CALL streamhouse.create_sync('good', 'good', 'lake', 'd', flush_interval => '100 ms');
+	CALL streamhouse.create_sync('steady', 'steady', 'lake', 'd', flush_interval => '100 ms');
+});
+wait_for_sync($node, $_) for qw(good steady);
+$node->safe_psql('postgres', q{
+	IMPORT FOREIGN SCHEMA d FROM SERVER lake INTO lake;
+	INSERT INTO good VALUES (1, 'before');
+	ALTER TABLE good ADD COLUMN extra int DEFAULT 5;
+	INSERT INTO good VALUES (2, 'after', 6);
+});
+like(sync_error($node, 'good'), qr/columns of table "public.good" have changed.*3 columns now, and had 2/s, 'a new column stops the sync');
+$node->poll_query_until('postgres', 'SELECT count(*) = 1 FROM lake.good') or note 'the row before is not there yet';
+is($node->safe_psql('postgres', 'SELECT * FROM lake.good WHERE id = 2'), '', 'nothing of what came after is written');
+$node->safe_psql('postgres', 'INSERT INTO steady VALUES (1)');
+wait_for_sync($node, 'steady');
+same_rows($node, 'steady', 'another sync is not held up');
+my ($code, $out, $err) = $node->psql('postgres', q{CALL streamhouse.wait_for_sync('good', timeout => '200 ms')});
+like($err, qr/The sync fails: columns of table/, 'who waits is told why');
+$node->safe_psql('postgres', q{CALL streamhouse.drop_sync('good')});
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_replication_slots}), '2', 'a failing sync can be dropped');
+
+foreach my $change (
+	[ 'ALTER TABLE good RENAME v TO w', qr/Column "v" is called "w" now/ ],
+	[ 'ALTER TABLE good ALTER id TYPE bigint', qr/Column "id" would be BIGINT/ ],
+	[ 'ALTER TABLE good DROP v; ALTER TABLE good ADD v text', qr/Column "v" is not there any more/ ])
+{
+	my ($ddl, $pattern) = @$change;
+	$node->safe_psql('postgres', q{
+		DROP TABLE good;
+		DROP FOREIGN TABLE IF EXISTS lake.good;
+		CREATE TABLE good (id int PRIMARY KEY, v text);
+		ALTER PUBLICATION good ADD TABLE good;
+	});
+	system('rm', '-rf', "$lake/d.db/good");
+	$node->safe_psql('postgres', q{CALL streamhouse.create_sync('good', 'good', 'lake', 'd', flush_interval => '100 ms')});
+	wait_for_sync($node, 'good');
+	$node->safe_psql('postgres', "$ddl; INSERT INTO good VALUES (1, 'x')");
+	like(sync_error($node, 'good'), $pattern, $ddl);
+	$node->safe_psql('postgres', q{CALL streamhouse.drop_sync('good')});
+}
+
+# a lost slot and a lake that is ahead are named
+my $slot = $node->safe_psql('postgres', q{SELECT slot FROM streamhouse.sync_status WHERE name = 'steady'});
+$node->safe_psql('postgres', q{CALL streamhouse.pause_sync('steady')});
+$node->poll_query_until('postgres', "SELECT NOT active FROM pg_replication_slots WHERE slot_name = '$slot'");
+$node->safe_psql('postgres', qq{
+	SELECT pg_drop_replication_slot('$slot');
+	CALL streamhouse.resume_sync('steady');
+});
+like(sync_error($node, 'steady'), qr/replication slot ".*" of sync "steady" is lost/, 'a lost slot');
+
+$node->stop;
+done_testing();
