@@ -198,15 +198,17 @@ read_hint(const char *table_location, const char *name)
 static void
 write_hint(const char *table_location, const char *name, int64 id)
 {
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(old, "snapshot hint", ALLOCSET_SMALL_SIZES);
 	char	   *path = psprintf("%s/snapshot/%s", table_location, name);
 	char	   *text = psprintf("%lld", (long long) id);
-	MemoryContext context = CurrentMemoryContext;
 	uint32		holdoff = InterruptHoldoffCount;
 	volatile bool done = false;
 
 	for (volatile int try = 1; !done && try <= HINT_TRIES; try++)
 	{
 		HOLD_INTERRUPTS();
+		MemoryContextSwitchTo(context);
 		PG_TRY();
 		{
 			storage_replace(path, text, strlen(text));
@@ -225,8 +227,12 @@ write_hint(const char *table_location, const char *name, int64 id)
 			FlushErrorState();
 		}
 		PG_END_TRY();
+		/* leaves no half-written file behind */
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
 		InterruptHoldoffCount = holdoff;	/* an error has reset it */
 	}
+	MemoryContextDelete(context);
 }
 
 static bool

@@ -400,14 +400,14 @@ local_append(StorageWriter *base, const void *data, size_t length)
 	}
 }
 
-/* Write out and make the content durable; the name is the caller's business. */
+/* Write out and, if wanted, make the content durable; the name is the caller's business. */
 static void
-complete_file(LocalWriter *writer)
+complete_file(LocalWriter *writer, bool durable)
 {
 	File		fd = writer->fd;
 
 	flush_buffer(writer);
-	if (FileSync(fd, PG_WAIT_EXTENSION) != 0)
+	if (durable && FileSync(fd, PG_WAIT_EXTENSION) != 0)
 		report_errno(ERROR, "fsync file", writer->base.path);
 	writer->fd = -1;
 	FileClose(fd);
@@ -420,7 +420,7 @@ local_finish(StorageWriter *base)
 	uint64		size;
 	char	   *parent;
 
-	complete_file(writer);
+	complete_file(writer, true);
 	parent = parent_of(writer->local_path);
 	sync_directory(parent);
 	pfree(parent);
@@ -439,9 +439,9 @@ local_abort(StorageWriter *base)
 
 /* Whole files under a temporary name, then given their own */
 
-/* Write a durable file ".<name>.<uuid>.tmp" beside path. */
+/* Write a file ".<name>.<uuid>.tmp" beside path. */
 static LocalWriter *
-write_temporary(const char *path, const void *data, size_t length)
+write_temporary(const char *path, const void *data, size_t length, bool durable)
 {
 	char	   *parent = parent_of(path);
 	char		uuid[UUID_TEXT_LENGTH + 1];
@@ -452,7 +452,7 @@ write_temporary(const char *path, const void *data, size_t length)
 	temporary = psprintf("%s/.%s.%s.tmp", parent, strrchr(path, '/') + 1, uuid);
 	writer = local_create(temporary);
 	local_append(writer, data, length);
-	complete_file((LocalWriter *) writer);
+	complete_file((LocalWriter *) writer, durable);
 	pfree(temporary);
 	pfree(parent);
 	return (LocalWriter *) writer;
@@ -489,7 +489,7 @@ static bool
 local_publish(const char *path, const void *data, size_t length)
 {
 	const char *target = local_path_of(path);
-	LocalWriter *writer = write_temporary(target, data, length);
+	LocalWriter *writer = write_temporary(target, data, length, true);
 	bool		created = link_exclusively(writer, target);
 
 	char	   *parent = parent_of(target);
@@ -509,15 +509,12 @@ static void
 local_replace(const char *path, const void *data, size_t length)
 {
 	const char *target = local_path_of(path);
-	LocalWriter *writer = write_temporary(target, data, length);
-	char	   *parent = parent_of(target);
+	LocalWriter *writer = write_temporary(target, data, length, false);
 
 	if (rename(writer->local_path, target) != 0)
 		report_errno(ERROR, "replace file", path);
 	writer->keep = true;
 	MemoryContextDelete(writer->base.context);
-	sync_directory(parent);
-	pfree(parent);
 }
 
 /* Names */

@@ -93,7 +93,10 @@ extern void storage_abort(StorageWriter *writer);
  */
 extern bool storage_publish(const char *path, const void *data, size_t length);
 
-/* Write a whole small file, replacing it atomically (hint files). */
+/*
+ * Write a whole small file, replacing it atomically.  For hints: a crash of
+ * the machine may bring the old content back, or leave none.
+ */
 extern void storage_replace(const char *path, const void *data, size_t length);
 
 extern bool storage_exists(const char *path);
