@@ -25,7 +25,8 @@ PG_CFLAGS += -Werror
 endif
 SHLIB_LINK = -lzstd -llz4 -lsnappy -lz
 
-REGRESS = $(patsubst $(top)/sql/%.sql,%,$(wildcard $(top)/sql/*.sql))
+# setup makes the server "lake" that the other tests use
+REGRESS = setup $(filter-out setup,$(patsubst $(top)/sql/%.sql,%,$(wildcard $(top)/sql/*.sql)))
 REGRESS_OPTS = --inputdir=$(top)
 
 PG_CONFIG ?= pg_config

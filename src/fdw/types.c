@@ -162,16 +162,13 @@ lake_type_of_sql(const char *column, Oid typid, int32 typmod, bool nullable)
 	}
 }
 
+/* A larger scale would hold the values, too, but must show them with more digits. */
 static bool
 numeric_holds(int32 typmod, const DataType *type)
 {
-	int			scale;
-
 	if (typmod < (int32) VARHDRSZ)
 		return true;
-	scale = NUMERIC_TYPMOD_SCALE(typmod);
-	return scale >= type->scale &&
-		NUMERIC_TYPMOD_PRECISION(typmod) - scale >= type->precision - type->scale;
+	return NUMERIC_TYPMOD_SCALE(typmod) == type->scale && NUMERIC_TYPMOD_PRECISION(typmod) >= type->precision;
 }
 
 static bool
