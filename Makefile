@@ -27,7 +27,7 @@ SHLIB_LINK = -lzstd -llz4 -lsnappy -lz
 
 # setup makes the server "lake" that the other tests use
 REGRESS = setup $(filter-out setup,$(patsubst $(top)/sql/%.sql,%,$(wildcard $(top)/sql/*.sql)))
-REGRESS_OPTS = --inputdir=$(top)
+REGRESS_OPTS = --inputdir=$(top) --encoding=UTF8
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
