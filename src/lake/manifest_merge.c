@@ -6,7 +6,8 @@
  * ever more of them; with too much of it commits would rewrite them over and
  * over.  So two measures are taken, each when enough has come together: a full
  * one, which drops deleted entries, and a minor one, which only puts small
- * neighbours together.
+ * neighbours together.  Manifests with fields that we do not know, written by
+ * a later release, would lose them: those stay as they are.
  */
 #include "postgres.h"
 
@@ -52,6 +53,19 @@ finish_writer(const ManifestMerge *merge, ManifestWriter *writer)
 						  manifest_path(merge->table->location, ((const ManifestFileMeta *) lfirst(lc))->file_name));
 	MemoryContextSwitchTo(old);
 	return metas;
+}
+
+static bool
+can_be_rewritten(ManifestMerge *merge, const ManifestFileMeta *manifest)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "lake manifest fields",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool		result = manifest_can_be_rewritten(merge->table->location, manifest);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return result;
 }
 
 /* ---- the full merge ---- */
@@ -228,7 +242,7 @@ choose_for_full_merge(ManifestMerge *merge, List *manifests, List **kept, List *
 			MemoryContextSwitchTo(old);
 			MemoryContextReset(merge->work_context);
 		}
-		if (rewrite)
+		if (rewrite && can_be_rewritten(merge, manifest))
 			*rewritten = lappend(*rewritten, manifest);
 		else
 			*kept = lappend(*kept, manifest);
@@ -289,7 +303,7 @@ combine_entry(const ManifestEntry *entry, void *arg)
 
 /* Write the entries of some neighbours, combined, into new manifests. */
 static List *
-merge_group(ManifestMerge *merge, List *group)
+combine_manifests(ManifestMerge *merge, List *group)
 {
 	MemoryContext old = MemoryContextSwitchTo(merge->work_context);
 	CombineArg	combine = {merge, entry_merge_create()};
@@ -314,6 +328,30 @@ merge_group(ManifestMerge *merge, List *group)
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(merge->work_context);
 	return metas;
+}
+
+/* Combine a group, as far as its members can be written anew. */
+static List *
+merge_group(ManifestMerge *merge, List *group)
+{
+	List	   *result = NIL;
+	List	   *run = NIL;
+	ListCell   *lc;
+
+	foreach(lc, group)
+	{
+		ManifestFileMeta *manifest = (ManifestFileMeta *) lfirst(lc);
+
+		if (can_be_rewritten(merge, manifest))
+		{
+			run = lappend(run, manifest);
+			continue;
+		}
+		result = list_concat(result, list_length(run) > 1 ? combine_manifests(merge, run) : run);
+		result = lappend(result, manifest);
+		run = NIL;
+	}
+	return list_concat(result, list_length(run) > 1 ? combine_manifests(merge, run) : run);
 }
 
 /* Put neighbours together until each group is as big as a manifest should be. */
