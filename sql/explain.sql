@@ -10,7 +10,8 @@ DECLARE
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
 		IF line ~ 'Lake|Partitions|Manifests|Files|Row Groups|Pages|Bytes|Rows Removed' THEN
-			RETURN NEXT regexp_replace(trim(line), '[0-9]+ bytes', 'N bytes');
+			line := regexp_replace(trim(line), '\$0|\(InitPlan 1\)\.col1', 'SUBQUERY');
+			RETURN NEXT regexp_replace(line, '[0-9]+ bytes', 'N bytes');
 		END IF;
 	END LOOP;
 END $$;
