@@ -31,7 +31,7 @@ flush_deadline(const SyncStream *stream)
 static void
 flush_if_due(SyncStream *stream)
 {
-	if (stream->pending && (stream->full || GetCurrentTimestamp() >= flush_deadline(stream)))
+	if (stream->pending && (stream->full || stream->careful || GetCurrentTimestamp() >= flush_deadline(stream)))
 		apply_flush(stream);
 }
 
@@ -123,6 +123,7 @@ stream_run(SyncStream *stream)
 		{
 			confirm_idle_position(stream, decoding->reader->EndRecPtr);
 			stream->monitor->healthy();
+			stream->careful = false;
 		}
 
 		sleep_ms = active ? SHORTEST_SLEEP_MS : Min(sleep_ms * 2, LONGEST_SLEEP_MS);

@@ -43,6 +43,12 @@ typedef struct SyncStream
 	TimestampTz pending_since;	/* when the oldest one was decoded */
 	bool		full;			/* rows should be committed for their number */
 
+	/*
+	 * The sync failed before: commit each transaction by itself, so that all
+	 * that comes before the one at fault gets into the lake.
+	 */
+	bool		careful;
+
 	/* the transaction being decoded has rows for us */
 	bool		transaction_used;
 } SyncStream;

@@ -212,6 +212,7 @@ run_sync(const char *slot)
 	prepare_session();
 	stream->context = worker_context;
 	stream->monitor = &monitor;
+	stream->careful = shared->error[0] != '\0';
 	stream->sync = load_sync(slot, &warehouse, &stream->actions);
 	if (stream->sync == NULL)
 	{

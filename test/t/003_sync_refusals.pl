@@ -127,7 +127,7 @@ $node->safe_psql('postgres', q{
 	INSERT INTO good VALUES (2, 'after', 6);
 });
 like(sync_error($node, 'good'), qr/columns of table "public.good" have changed.*3 columns now, and had 2/s, 'a new column stops the sync');
-$node->poll_query_until('postgres', 'SELECT count(*) = 1 FROM lake.good') or note 'the row before is not there yet';
+ok($node->poll_query_until('postgres', 'SELECT count(*) = 1 FROM lake.good'), 'what was committed before gets into the lake');
 is($node->safe_psql('postgres', 'SELECT * FROM lake.good WHERE id = 2'), '', 'nothing of what came after is written');
 $node->safe_psql('postgres', 'INSERT INTO steady VALUES (1)');
 wait_for_sync($node, 'steady');
