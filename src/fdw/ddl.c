@@ -12,6 +12,7 @@
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "utils/rel.h"
 
@@ -234,6 +235,10 @@ streamhouse_ddl_trigger(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"%s\" can only be called as an event trigger", "streamhouse.ddl_trigger")));
+
+	/* pg_upgrade only copies what there is */
+	if (IsBinaryUpgrade)
+		PG_RETURN_NULL();
 
 	relids = touched_tables();
 	if (IsA(trigger->parsetree, CreateForeignTableStmt))

@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_foreign_server_d.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"
@@ -41,6 +41,16 @@ is_listed(const ImportForeignSchemaStmt *stmt, const char *table)
 }
 
 static void
+check_name(const char *kind, const char *name, const char *table)
+{
+	if (strlen(name) >= NAMEDATALEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("%s name \"%s\" of lake table \"%s\" is too long", kind, name, table),
+				 errdetail("Names in SQL have up to %d bytes.", NAMEDATALEN - 1)));
+}
+
+static void
 append_column(StringInfo sql, const DataField *field, const char *table)
 {
 	Oid			typid;
@@ -51,11 +61,7 @@ append_column(StringInfo sql, const DataField *field, const char *table)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("column \"%s\" of lake table \"%s\" has a type that is not supported yet: %s",
 						field->name, table, type_to_text(field->type))));
-	if (strlen(field->name) >= NAMEDATALEN)
-		ereport(ERROR,
-				(errcode(ERRCODE_NAME_TOO_LONG),
-				 errmsg("column name \"%s\" of lake table \"%s\" is too long", field->name, table),
-				 errdetail("Names in SQL have up to %d bytes.", NAMEDATALEN - 1)));
+	check_name("column", field->name, table);
 	appendStringInfo(sql, "%s %s%s", quote_identifier(field->name), format_type_with_typemod(typid, typmod),
 					 field->type->nullable ? "" : " NOT NULL");
 }
@@ -86,6 +92,7 @@ import_command(const Import *import, const char *name)
 	table = lake_table_open_as_of(&address, &snapshot);
 	options_check_readable(table->schema, table->options, table->name);
 	check_file_format(table);
+	check_name("table", name, table->name);
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s.%s (", quote_identifier(import->stmt->local_schema),
@@ -100,6 +107,9 @@ import_command(const Import *import, const char *name)
 					 quote_identifier(import->server->servername),
 					 quote_literal_cstr(import->stmt->remote_schema), quote_literal_cstr(name));
 	lake_table_close(table);
+
+	/* names come from files and folders */
+	pg_verifymbstr(sql.data, sql.len, false);
 	return sql.data;
 }
 
