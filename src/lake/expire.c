@@ -67,14 +67,13 @@ next_snapshot_of_consumers(const LakeTable *table)
 	return smallest;
 }
 
-/* The first of lo .. end - 1 that is not older than the time to keep snapshots for, else end. */
+/* The first of lo .. end - 1 that was not made before a time, else end. */
 static int64
-first_to_keep_by_age(const LakeTable *table, int64 lo, int64 end, int64 older_than_ms)
+first_to_keep_by_age(const LakeTable *table, int64 lo, int64 end, int64 older_than)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "lake snapshot ages",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	int64		limit = clock_millis() - older_than_ms;
 	int64		id;
 
 	for (id = lo; id < end; id++)
@@ -82,7 +81,7 @@ first_to_keep_by_age(const LakeTable *table, int64 lo, int64 end, int64 older_th
 		LakeSnapshot *snapshot = snapshot_load(table->location, id, true);
 
 		CHECK_FOR_INTERRUPTS();
-		if (snapshot != NULL && snapshot->time_millis >= limit)
+		if (snapshot != NULL && snapshot->time_millis >= older_than)
 			break;
 		MemoryContextReset(context);
 	}
@@ -93,7 +92,7 @@ first_to_keep_by_age(const LakeTable *table, int64 lo, int64 end, int64 older_th
 
 /* Find the range; false when nothing expires. */
 static bool
-find_range(Expiration *expiration, int64 retain_max, int64 retain_min, int64 older_than_ms)
+find_range(Expiration *expiration, int64 retain_max, int64 retain_min, int64 older_than)
 {
 	const LakeTable *table = expiration->table;
 	int64		earliest = snapshot_earliest_id(table->location);
@@ -109,7 +108,7 @@ find_range(Expiration *expiration, int64 retain_max, int64 retain_min, int64 old
 	next_read = next_snapshot_of_consumers(table);
 	end = Min(end, next_read);
 	end = Min(end, earliest + table->options->snapshot_expire_limit);
-	end = first_to_keep_by_age(table, lo, end, older_than_ms);
+	end = first_to_keep_by_age(table, lo, end, older_than);
 	expiration->begin = earliest;
 	expiration->end = end;
 	return end > earliest;
@@ -333,7 +332,6 @@ expire_range(Expiration *expiration, ExpireResult *result)
 	snapshot_write_earliest_hint(location, expiration->end);
 }
 
-/* Negative limits stand for the table's own. */
 static void
 check_limits(int64 retain_max, int64 retain_min)
 {
@@ -346,7 +344,7 @@ check_limits(int64 retain_max, int64 retain_min)
 }
 
 ExpireResult
-lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int64 older_than_ms)
+lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int64 older_than)
 {
 	const TableOptions *options = table->options;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "lake expiration",
@@ -360,10 +358,10 @@ lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int6
 		retain_max = options->snapshot_num_retained_max;
 	if (retain_min < 0)
 		retain_min = Min(options->snapshot_num_retained_min, retain_max);
-	if (older_than_ms < 0)
-		older_than_ms = options->snapshot_time_retained_ms;
+	if (older_than < 0)
+		older_than = clock_millis() - options->snapshot_time_retained_ms;
 	check_limits(retain_max, retain_min);
-	if (find_range(&expiration, retain_max, retain_min, older_than_ms))
+	if (find_range(&expiration, retain_max, retain_min, older_than))
 	{
 		skip_missing_snapshots(&expiration);
 		expire_range(&expiration, &result);

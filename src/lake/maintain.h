@@ -42,7 +42,11 @@ typedef struct ExpireResult
 	int64		manifest_files; /* manifests, lists, index manifests, statistics */
 } ExpireResult;
 
-/* Expire by rule 9.6; retain_max, retain_min < 0 and older_than_ms < 0 mean the table's options. */
-extern ExpireResult lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int64 older_than_ms);
+/*
+ * Expire by rule 9.6: all but the newest retain_min snapshots that are beyond
+ * the newest retain_max, or were made before older_than (milliseconds since
+ * 1970).  A negative value stands for the table's option.
+ */
+extern ExpireResult lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int64 older_than);
 
 #endif							/* STREAMHOUSE_LAKE_MAINTAIN_H */

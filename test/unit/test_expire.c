@@ -5,6 +5,8 @@
 #include "lake_fixture.h"
 #include "storage/storage.h"
 
+#define ANY_AGE PG_INT64_MAX
+
 static ManifestEntry *
 entry_of_kind(const ManifestEntry *entry, FileKind kind, int level)
 {
@@ -74,7 +76,7 @@ test_expire(void)
 
 	replace_files(table);
 	fixture_put(table, ROW_INSERT, 6, 6);
-	result = lake_expire_snapshots(table, 2, 2, 0);
+	result = lake_expire_snapshots(table, 2, 2, ANY_AGE);
 	CHECK_INT(result.snapshots, 5);
 	/* of the files replaced by snapshot 6, one only moved */
 	CHECK_INT(result.data_files, 4);
@@ -85,8 +87,8 @@ test_expire(void)
 	CHECK_INT(result.manifest_files, 10);
 	check_readable(table, snapshot_load(table->location, 6, false), 1);
 	check_readable(table, snapshot_load(table->location, 7, false), 2);
-	CHECK_INT(lake_expire_snapshots(table, 2, 2, 0).snapshots, 0);
-	CHECK_INT(lake_expire_snapshots(table, 1, 1, 0).snapshots, 1);
+	CHECK_INT(lake_expire_snapshots(table, 2, 2, ANY_AGE).snapshots, 0);
+	CHECK_INT(lake_expire_snapshots(table, 1, 1, ANY_AGE).snapshots, 1);
 	check_readable(table, snapshot_load(table->location, 7, false), 2);
 }
 
@@ -97,11 +99,11 @@ test_limits(void)
 
 	/* all are younger than an hour, the table's own limit, and fewer than ten */
 	CHECK_INT(lake_expire_snapshots(table, -1, 1, -1).snapshots, 0);
-	CHECK_INT(lake_expire_snapshots(table, -1, -1, 0).snapshots, 0);
-	CHECK_INT(lake_expire_snapshots(table, 3, 1, 1000000).snapshots, 1);
-	CHECK_ERROR(ERRCODE_INVALID_PARAMETER_VALUE, "retain", lake_expire_snapshots(table, 0, 0, 0));
-	CHECK_ERROR(ERRCODE_INVALID_PARAMETER_VALUE, "retain", lake_expire_snapshots(table, 2, 3, 0));
-	CHECK_INT(lake_expire_snapshots(fixture_key_table(), 1, 1, 0).snapshots, 0);
+	CHECK_INT(lake_expire_snapshots(table, -1, -1, ANY_AGE).snapshots, 0);
+	CHECK_INT(lake_expire_snapshots(table, 3, 1, 0).snapshots, 1);
+	CHECK_ERROR(ERRCODE_INVALID_PARAMETER_VALUE, "retain", lake_expire_snapshots(table, 0, 0, ANY_AGE));
+	CHECK_ERROR(ERRCODE_INVALID_PARAMETER_VALUE, "retain", lake_expire_snapshots(table, 2, 3, ANY_AGE));
+	CHECK_INT(lake_expire_snapshots(fixture_key_table(), 1, 1, ANY_AGE).snapshots, 0);
 }
 
 static void
@@ -112,7 +114,7 @@ test_tags(void)
 	make_tag(table, "three", 3);
 	replace_files(table);
 	fixture_put(table, ROW_INSERT, 6, 6);
-	CHECK_INT(lake_expire_snapshots(table, 1, 1, 0).snapshots, 6);
+	CHECK_INT(lake_expire_snapshots(table, 1, 1, ANY_AGE).snapshots, 6);
 	check_readable(table, snapshot_load_tag(table->location, "three", false), 3);
 	check_readable(table, snapshot_load(table->location, 7, false), 2);
 	/* files 4 and 5 are gone, those of the tag are not */
@@ -127,12 +129,12 @@ test_consumers(void)
 	const char *consumer = "{\n  \"nextSnapshot\" : 3\n}";
 
 	storage_replace(storage_join(folder, "consumer-a"), consumer, strlen(consumer));
-	CHECK_INT(lake_expire_snapshots(table, 1, 1, 0).snapshots, 2);
+	CHECK_INT(lake_expire_snapshots(table, 1, 1, ANY_AGE).snapshots, 2);
 	CHECK_INT(snapshot_earliest_id(table->location), 3);
 	storage_replace(storage_join(folder, "consumer-b"), "{}", 2);
-	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "consumer-b", lake_expire_snapshots(table, 1, 1, 0));
+	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "consumer-b", lake_expire_snapshots(table, 1, 1, ANY_AGE));
 	storage_remove_tree(folder);
-	CHECK_INT(lake_expire_snapshots(table, 1, 1, 0).snapshots, 3);
+	CHECK_INT(lake_expire_snapshots(table, 1, 1, ANY_AGE).snapshots, 3);
 }
 
 /* A run that ended after it had removed files, but no snapshot, is taken up again. */
@@ -146,7 +148,7 @@ test_interrupted(void)
 	storage_remove(manifest_path(table->location, third->delta_manifest_list), false);
 	storage_remove(manifest_path(table->location, third->base_manifest_list), false);
 	storage_remove(snapshot_path(table->location, 1), false);
-	CHECK_INT(lake_expire_snapshots(table, 1, 1, 0).snapshots, 4);
+	CHECK_INT(lake_expire_snapshots(table, 1, 1, ANY_AGE).snapshots, 4);
 	check_readable(table, snapshot_load(table->location, 6, false), 1);
 }
 
@@ -160,7 +162,7 @@ test_empty_folders(void)
 	fixture_commit(writer);
 	table_writer_close(writer);
 	CHECK(storage_exists(storage_join(table->location, "bucket-0")));
-	lake_expire_snapshots(table, 1, 1, 0);
+	lake_expire_snapshots(table, 1, 1, ANY_AGE);
 	CHECK(!storage_exists(storage_join(table->location, "bucket-0")));
 }
 
