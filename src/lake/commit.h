@@ -40,7 +40,8 @@ typedef struct CommitRequest
 /*
  * Try until published, within the table's retry options: conflict checks
  * (9.3), manifest merge (4.8), atomic create.  Returns the new snapshot; NULL
- * when there is nothing to commit and it is not forced.  ERRCODE_T_R_SERIALIZATION_FAILURE when files to delete are gone.
+ * when there is nothing to commit and it is not forced.
+ * ERRCODE_T_R_SERIALIZATION_FAILURE when files to delete are gone.
  */
 extern LakeSnapshot *lake_commit(LakeTable *table, CommitRequest *request);
 
