@@ -23,6 +23,10 @@ BEGIN
 END $$;
 SELECT operator, counts.* FROM (VALUES ('='), ('<>'), ('<'), ('<='), ('>'), ('>=')) AS o (operator), pg_temp.compare(operator) AS counts;
 
+-- nor do updates change in passing what SQL cannot show
+SELECT id, ts9 FROM java.parquet_nano_pk WHERE id IN (0, 100) ORDER BY id;
+UPDATE java.parquet_nano_pk SET ts7 = NULL WHERE id = 100;
+
 -- names with capitals, blanks, keywords and quotes
 SELECT "Id", "select", "UPPER", "1st", "with-dash", length("qu""ote") AS quote, length("naïve") AS naive FROM java.odd_names
 	WHERE "UPPER" > 0 AND "two words" IS NOT NULL ORDER BY "Id" LIMIT 5;

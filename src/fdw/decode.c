@@ -51,6 +51,17 @@ string_invalid(const ColumnDecoder *decoder, BytesView bytes)
 			 errmsg("value of column \"%s\" of table \"%s\" is not valid UTF-8", decoder->column, decoder->table)));
 }
 
+static pg_noinline void
+value_would_change(const ColumnDecoder *decoder, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot update or delete a row of table \"%s\" where column \"%s\" has %s",
+					decoder->table, decoder->column, what),
+			 errdetail("The column's type in the lake is %s; SQL could not write the same value again.",
+					   type_to_text(decoder->type))));
+}
+
 /* The loop over rows: r is the row in the vector, i the place in the result. */
 #define FOR_EACH_ROW(i, r) \
 	for (i = 0; i < nrows && ((r = rows ? rows[i] : i), true); i++)
@@ -155,7 +166,14 @@ decode_timestamp_nanos(const ColumnDecoder *decoder, const Vector *vector, const
 	int			r;
 
 	FOR_EACH_VALUE(i, r)
-		values[i] = timestamp_datum(decoder, nanos_to_micros(vector->values.i128[r]));
+	{
+		int128		nanos = vector->values.i128[r];
+		int128		micros = nanos_to_micros(nanos);
+
+		if (decoder->strict && micros * NANOS_PER_MICRO != nanos)
+			value_would_change(decoder, "digits finer than microseconds");
+		values[i] = timestamp_datum(decoder, micros);
+	}
 }
 
 /* limit: 10^precision */
@@ -318,8 +336,11 @@ decode_character(const ColumnDecoder *decoder, const Vector *vector, const int32
 		BytesView	bytes = vector_bytes(vector, r);
 		int			blanks = Max(characters - pg_mbstrlen_with_len(bytes.data, bytes.length), 0);
 		Size		room = varlena_room(decoder, bytes.length) + blanks;
-		char	   *place = palloc(room);
+		char	   *place;
 
+		if (decoder->strict && bytes.length > 0 && bytes.data[bytes.length - 1] == ' ')
+			value_would_change(decoder, "blanks at the end");
+		place = palloc(room);
 		put_varlena(place, bytes, &values[i]);
 		SET_VARSIZE(place, VARHDRSZ + bytes.length + blanks);
 		memset(VARDATA(place) + bytes.length, ' ', blanks);
@@ -390,6 +411,7 @@ column_decoder_init(ColumnDecoder *decoder, const char *table, const char *colum
 	decoder->column = column;
 	decoder->type = type;
 	decoder->typmod = typmod;
+	decoder->strict = false;
 	decoder->decode = decode_function(decoder, base);
 }
 

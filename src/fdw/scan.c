@@ -32,9 +32,31 @@ statement_context(EState *estate)
 	return estate->es_query_cxt;
 }
 
-static void
-prepare_columns(ForeignTableScan *scan, List *attributes)
+/*
+ * Rows that are to be updated or deleted come back as they are shown in SQL: a
+ * key must be the same then, and all of a row that is updated.
+ */
+static bool
+must_come_back(ForeignScanState *node, const LakeTable *table, int field)
 {
+	const TableSchema *schema = table->schema;
+	const PlannedStmt *statement = node->ss.ps.state->es_plannedstmt;
+	int			i;
+
+	if (!list_member_int(statement->resultRelations, ((Scan *) node->ss.ps.plan)->scanrelid))
+		return false;
+	for (i = 0; i < schema->nprimary_keys; i++)
+	{
+		if (schema->primary_keys[i] == field)
+			return true;
+	}
+	return statement->commandType != CMD_DELETE && schema->fields[field].type->root != TYPE_CHAR;
+}
+
+static void
+prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
+{
+	List	   *attributes = linitial(((ForeignScan *) node->ss.ps.plan)->fdw_private);
 	ForeignRelation *foreign = scan->foreign;
 	TupleDesc	desc = RelationGetDescr(foreign->relation);
 	ListCell   *lc;
@@ -58,6 +80,7 @@ prepare_columns(ForeignTableScan *scan, List *attributes)
 		column_decoder_init(&column->decoder, RelationGetRelationName(foreign->relation),
 							NameStr(attribute->attname), foreign->table->schema->fields[field].type,
 							attribute->atttypid, attribute->atttypmod);
+		column->decoder.strict = must_come_back(node, foreign->table, field);
 	}
 }
 
@@ -87,7 +110,6 @@ prepare_quals(ForeignTableScan *scan, ForeignScanState *node)
 void
 streamhouseBeginForeignScan(ForeignScanState *node, int eflags)
 {
-	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	ForeignTableScan *scan = palloc0(sizeof(ForeignTableScan));
 	EState	   *estate = node->ss.ps.state;
 
@@ -97,7 +119,7 @@ streamhouseBeginForeignScan(ForeignScanState *node, int eflags)
 	scan->slice_context = AllocSetContextCreate(estate->es_query_cxt, "streamhouse scan slice",
 												ALLOCSET_DEFAULT_SIZES);
 	scan->slice_limit = FIRST_SLICE_ROWS;
-	prepare_columns(scan, linitial(plan->fdw_private));
+	prepare_columns(scan, node);
 	prepare_quals(scan, node);
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		scan->pending = transaction_pending_entries(scan->foreign->address->location, &scan->truncated);

@@ -50,6 +50,7 @@ struct ColumnDecoder
 	const char *column;
 	const DataType *type;
 	int32		typmod;			/* of the SQL column */
+	bool		strict;			/* refuse what would not go back into the lake as it was; init sets false */
 	DecodeFunction decode;
 };
 
