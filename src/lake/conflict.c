@@ -211,3 +211,18 @@ commit_check_conflicts(LakeTable *table, const LakeSnapshot *latest, CommitKind 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
+
+void
+commit_check_total_buckets(LakeTable *table, const LakeSnapshot *latest, List *changes)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "lake bucket check",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	PartitionSet *set = partitions_of_changes(changes);
+
+	if (latest != NULL)
+		check_total_buckets(table, set, scan_live_entries(table, latest, is_in_partitions, set));
+	check_total_buckets(table, set, changes);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}

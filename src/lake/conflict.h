@@ -13,4 +13,7 @@
  */
 extern void commit_check_conflicts(LakeTable *table, const LakeSnapshot *latest, CommitKind kind, List *changes);
 
+/* ERROR when the changes and the live files of their partitions differ in the number of buckets. */
+extern void commit_check_total_buckets(LakeTable *table, const LakeSnapshot *latest, List *changes);
+
 #endif							/* STREAMHOUSE_CONFLICT_H */

@@ -16,6 +16,9 @@
 /* Above so many new snapshots reading all manifests is cheaper than the deltas. */
 #define MAX_DELTAS 1000
 
+/* The "bucket" whose state is that of a partition as a whole. */
+#define WHOLE_PARTITION (-1)
+
 typedef struct BucketKey
 {
 	BytesView	partition;
@@ -108,6 +111,8 @@ note_entry(const ManifestEntry *entry, void *arg)
 
 	if (entry->kind != FILE_ADD || entry->bucket < 0)
 		return;
+	if (entry->total_buckets > 0 && entry->total_buckets != map->table->options->buckets)
+		sequence_map_bucket(map, entry->partition, WHOLE_PARTITION)->other_total = true;
 	state = sequence_map_bucket(map, entry->partition, entry->bucket);
 	state->committed = Max(state->committed, entry->file->max_sequence_number);
 	state->next = Max(state->next, state->committed + 1);
@@ -174,6 +179,22 @@ sequence_map_refresh(SequenceMap *map, const LakeSnapshot *latest)
 	note_manifest_list(map, latest->base_manifest_list, latest->base_manifest_list_size);
 	note_manifest_list(map, latest->delta_manifest_list, latest->delta_manifest_list_size);
 	map->known_snapshot = latest->id;
+}
+
+bool
+sequence_map_has_other_totals(SequenceMap *map, List *entries)
+{
+	ListCell   *lc;
+
+	foreach(lc, entries)
+	{
+		BucketKey	key = {((const ManifestEntry *) lfirst(lc))->partition, WHOLE_PARTITION};
+		BucketSlot *slot = bucket_table_lookup(map->buckets, key);
+
+		if (slot != NULL && slot->state->other_total)
+			return true;
+	}
+	return false;
 }
 
 void

@@ -5,7 +5,8 @@
  * Sequence numbers order the rows of a partition's bucket (format digest
  * 6.6).  A writer goes on after the highest number of the files that are
  * there.  Those it learns once from all manifests of a snapshot, later from
- * the deltas of newer snapshots only.
+ * the deltas of newer snapshots only.  In passing it learns which partitions
+ * may have another number of buckets.
  */
 #ifndef STREAMHOUSE_LAKE_SEQUENCE_H
 #define STREAMHOUSE_LAKE_SEQUENCE_H
@@ -19,6 +20,7 @@ typedef struct BucketState
 	int64		committed;		/* highest number in snapshots, -1: none */
 	int64		next;			/* the next one to give to a row */
 	int64		lowest_pending; /* of unpublished files; of use to resequence.c only */
+	bool		other_total;	/* a file was written for another number of buckets */
 } BucketState;
 
 typedef struct SequenceMap SequenceMap;
@@ -34,6 +36,12 @@ extern void sequence_map_refresh(SequenceMap *map, const LakeSnapshot *latest);
 
 /* The state of a bucket, made if need be; stays where it is. */
 extern BucketState *sequence_map_bucket(SequenceMap *map, BytesView partition, int32 bucket);
+
+/*
+ * Were files ever written for another number of buckets than the table has,
+ * into a partition that the entries (ManifestEntry *) are in?
+ */
+extern bool sequence_map_has_other_totals(SequenceMap *map, List *entries);
 
 /*
  * Our own commit made this snapshot of the entries (ManifestEntry *), on top

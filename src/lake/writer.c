@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "lake/commit.h"
+#include "lake/conflict.h"
 #include "lake/flush.h"
 #include "lake/resequence.h"
 #include "lake/writer.h"
@@ -297,9 +298,12 @@ table_writer_prepare(TableWriter *writer)
 	write_buffered(writer);
 }
 
-/* Let our rows come after those of the snapshot that the commit is based on. */
+/*
+ * Let our rows come after those of the snapshot that the commit is based on,
+ * and into buckets that are counted as there.
+ */
 static void
-raise_sequences(CommitRequest *request, const LakeSnapshot *latest, void *arg)
+prepare_try(CommitRequest *request, const LakeSnapshot *latest, void *arg)
 {
 	TableWriter *writer = (TableWriter *) arg;
 	MemoryContext old;
@@ -310,6 +314,8 @@ raise_sequences(CommitRequest *request, const LakeSnapshot *latest, void *arg)
 	/* an overwrite leaves none of the other rows */
 	if (request->overwrite_table)
 		return;
+	if (sequence_map_has_other_totals(writer->sequences, request->entries))
+		commit_check_total_buckets(writer->table, latest, request->entries);
 	old = MemoryContextSwitchTo(writer->entries_context);
 	writer->entries = resequence_entries(writer->table, writer->sequences, request->entries, writer->files);
 	request->entries = writer->entries;
@@ -322,15 +328,17 @@ table_writer_commit(TableWriter *writer, const CommitInfo *info)
 	CommitRequest request = {0};
 	LakeSnapshot *snapshot;
 	int64		snapshot_id = 0;
+	MemoryContext old;
 
 	table_writer_release(writer, 0);
 	write_buffered(writer);
+	old = MemoryContextSwitchTo(writer->entries_context);
 	request.kind = writer->truncated ? COMMIT_OVERWRITE : COMMIT_APPEND;
 	request.entries = writer->entries;
 	request.overwrite_table = writer->truncated;
 	request.info = *info;
 	request.files = writer->files;
-	request.before_try = raise_sequences;
+	request.before_try = prepare_try;
 	request.arg = writer;
 	snapshot = lake_commit(writer->table, &request);
 	if (snapshot != NULL)
@@ -338,6 +346,7 @@ table_writer_commit(TableWriter *writer, const CommitInfo *info)
 		sequence_map_committed(writer->sequences, snapshot, request.entries);
 		snapshot_id = snapshot->id;
 	}
+	MemoryContextSwitchTo(old);
 	writer->entries = NIL;
 	MemoryContextReset(writer->entries_context);
 	writer->truncated = false;

@@ -364,6 +364,37 @@ test_buckets_without_key(void)
 	table_writer_close(b);
 }
 
+/* ---- buckets ---- */
+
+/* A table whose number of buckets was changed: keys would be in two buckets. */
+static void
+test_other_number_of_buckets(void)
+{
+	LakeTable  *table = fixture_key_table();
+	TableSchema *schema;
+	LakeTable  *changed;
+	TableWriter *writer;
+
+	fixture_put(table, ROW_INSERT, 1, 1);
+	schema = schema_copy(table->schema);
+	schema->id++;
+	((OptionPair *) linitial(schema->options))->value = "4";
+	CHECK(schema_publish(table->location, schema));
+	changed = lake_table_with_schema(unit_directory(), "db", strchr(table->name, '.') + 1, schema);
+	CHECK_INT(changed->options->buckets, 4);
+	CHECK_ERROR(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "number of buckets",
+				fixture_put(changed, ROW_INSERT, 1, 2));
+	/* an overwrite changes it for good */
+	writer = table_writer_open(changed, 100000);
+	table_writer_truncate(writer);
+	fixture_append(writer, ROW_INSERT, 1, 2);
+	CHECK(fixture_commit(writer) > 0);
+	table_writer_close(writer);
+	CHECK(fixture_put(changed, ROW_INSERT, 2, 2) > 0);
+	CHECK_ERROR(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "number of buckets",
+				fixture_put(table, ROW_INSERT, 1, 2));
+}
+
 int
 main(void)
 {
@@ -377,5 +408,6 @@ main(void)
 	RUN(test_abort_removes_files);
 	RUN(test_writers_side_by_side);
 	RUN(test_buckets_without_key);
+	RUN(test_other_number_of_buckets);
 	return unit_end();
 }
