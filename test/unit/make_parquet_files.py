@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Write parquet_files.h: small Parquet files by pyarrow, for test_parquet_read.
+
+    python3 make_parquet_files.py > parquet_files.h
+
+The values are formulas of the row's number, which the test repeats.
+"""
+import decimal
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def emit(name, table, **options):
+    out = io.BytesIO()
+    options.setdefault("compression", "none")
+    options.setdefault("use_dictionary", False)
+    pq.write_table(table, out, store_schema=False, **options)
+    digits = out.getvalue().hex()
+    print(f"\nstatic const char {name}[] =")
+    lines = [digits[i:i + 100] for i in range(0, len(digits), 100)]
+    print("\n".join(f'\t"{line}"' for line in lines) + ";")
+
+
+def column(values, type_, nulls=()):
+    return pa.array([None if i in nulls else v for i, v in enumerate(values)], type=type_)
+
+
+def types_table():
+    n = range(6)
+    nulls = {3}
+    columns = {
+        "b": (n, pa.bool_(), lambda i: i % 2 == 0),
+        "i8": (n, pa.int8(), lambda i: i * 50 - 128),
+        "i16": (n, pa.int16(), lambda i: i * 13107 - 32768),
+        "i32": (n, pa.int32(), lambda i: i * 858993459 - 2147483648),
+        "i64": (n, pa.int64(), lambda i: (i - 3) * 1234567890123456789),
+        "u32": (n, pa.uint32(), lambda i: i * 858993459),
+        "f": (n, pa.float32(), lambda i: i * 0.5 - 1),
+        "d": (n, pa.float64(), lambda i: i * 0.25 - 1),
+        "dec9": (n, pa.decimal128(9, 2), lambda i: decimal.Decimal(i * 12345 - 30000).scaleb(-2)),
+        "dec38": (n, pa.decimal128(38, 10), lambda i: decimal.Decimal((i - 2) * 10**36).scaleb(-10)),
+        "date": (n, pa.date32(), lambda i: i * 10000 - 20000),
+        "time": (n, pa.time32("ms"), lambda i: i * 1000001),
+        "timeus": (n, pa.time64("us"), lambda i: i * 1000001),
+        "ts3": (n, pa.timestamp("ms"), lambda i: (i - 2) * 1000000007),
+        "ts6": (n, pa.timestamp("us"), lambda i: (i - 2) * 1000000007),
+        "ts9": (n, pa.timestamp("ns"), lambda i: (i - 2) * 1000000007),
+        "s": (n, pa.string(), lambda i: "s" * i),
+        "bin": (n, pa.binary(3), lambda i: bytes([i, 255 - i, 0])),
+    }
+    return pa.table({name: column([f(i) for i in r], t, nulls) for name, (r, t, f) in columns.items()})
+
+
+def delta_table():
+    n = range(300)
+    return pa.table({
+        "i32": column([i * i * 1000003 % 2**31 for i in n], pa.int32()),
+        "i64": column([i * 7 - 1000 for i in n], pa.int64(), {i for i in n if i % 5 == 0}),
+        "lengths": column(["x" * (i % 4) + str(i) for i in n], pa.string()),
+        "prefixes": column([f"key{i // 10:04d}-{i % 10}" for i in n], pa.string(), {i for i in n if i % 7 == 0}),
+        "b": column([i // 20 % 2 == 0 for i in n], pa.bool_(), {17}),
+        "d": column([i / 8 for i in n], pa.float64()),
+        "bin": column([bytes([i % 256, 7]) for i in n], pa.binary(2)),
+    })
+
+
+DELTA_ENCODINGS = {
+    "i32": "DELTA_BINARY_PACKED",
+    "i64": "DELTA_BINARY_PACKED",
+    "lengths": "DELTA_LENGTH_BYTE_ARRAY",
+    "prefixes": "DELTA_BYTE_ARRAY",
+    "b": "RLE",
+    "d": "BYTE_STREAM_SPLIT",
+    "bin": "BYTE_STREAM_SPLIT",
+}
+
+
+def main():
+    print("/*\n * parquet_files.h\n *\t\tParquet files written by pyarrow, made by make_parquet_files.py.\n */")
+    emit("types_file", types_table(), use_deprecated_int96_timestamps=False)
+    emit("int96_file", pa.table({"t": column([(i - 2) * 10**15 + i for i in range(5)], pa.timestamp("ns"))}),
+         use_deprecated_int96_timestamps=True)
+    emit("delta_file", delta_table(), column_encoding=DELTA_ENCODINGS, data_page_version="2.0", compression="zstd")
+
+    # the dictionary is given up in the middle of the column chunk
+    n = range(4000)
+    emit("dictionary_file",
+         pa.table({"s": column([f"value {i % 10 if i < 3000 else i}" for i in n], pa.string(), {i for i in n if i % 3 == 0}),
+                   "i": column([i % 100 for i in n], pa.int64())}),
+         use_dictionary=True, dictionary_pagesize_limit=1000, write_batch_size=500, data_page_size=500, compression="zstd")
+
+    # two row groups with pages of 250 rows, and a page index
+    n = range(3000)
+    emit("pages_file",
+         pa.table({"i": column(n, pa.int32()),
+                   "d": column([float("nan") if i == 10 else i * 1.0 for i in n], pa.float64()),
+                   "s": column([f"{i:06d}" for i in n], pa.string(), {i for i in n if 500 <= i < 1000})}),
+         row_group_size=2000, write_batch_size=250, data_page_size=1, write_page_index=True, compression="zstd")
+    small = pa.table({"i": column([i * 3 for i in range(40)], pa.int32(), {5, 6})})
+    for codec in ("snappy", "gzip", "lz4", "zstd", "brotli"):
+        emit(f"{codec}_file", small, compression=codec, data_page_version="2.0" if codec == "gzip" else "1.0")
+    emit("checksum_file", small, write_page_checksum=True)
+    emit("nested_file", pa.table({"l": [[1, 2], [], None], "i": column([1, 2, 3], pa.int32())}))
+
+
+main()
