@@ -44,6 +44,7 @@ typedef struct FormatReader
 	bool	   *present;		/* by column: false if the file lacks it */
 } FormatReader;
 
+/* The columns' types and the predicate must live as long as the reader. */
 typedef struct FormatReadOptions
 {
 	int			ncolumns;

@@ -17,7 +17,11 @@ def emit(name, table, **options):
     options.setdefault("compression", "none")
     options.setdefault("use_dictionary", False)
     pq.write_table(table, out, store_schema=False, **options)
-    digits = out.getvalue().hex()
+    emit_bytes(name, out.getvalue())
+
+
+def emit_bytes(name, content):
+    digits = content.hex()
     print(f"\nstatic const char {name}[] =")
     lines = [digits[i:i + 100] for i in range(0, len(digits), 100)]
     print("\n".join(f'\t"{line}"' for line in lines) + ";")
@@ -77,6 +81,70 @@ DELTA_ENCODINGS = {
 }
 
 
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def thrift(fields):
+    """A compact struct: {number: int (i32), ("i64", int), bool, str, list or dict}."""
+    out, last = b"", 0
+    for number, value in fields.items():
+        kind = (5 if type(value) is int else 6 if type(value) is tuple else 2 - value if type(value) is bool
+                else 8 if type(value) is str else 9 if type(value) is list else 12)
+        out += bytes([number - last << 4 | (1 if value is True else 2 if value is False else kind)])
+        last = number
+        out += thrift_value(value)
+    return out + b"\0"
+
+
+def thrift_value(value):
+    if type(value) is tuple:
+        value = value[1]
+    if type(value) is bool:
+        return b""
+    if type(value) is int:
+        return varint(value << 1 if value >= 0 else (-value << 1) - 1)
+    if type(value) is str:
+        return varint(len(value)) + value.encode()
+    if type(value) is list:
+        kind = 5 if type(value[0]) is int else 8 if type(value[0]) is str else 12
+        return bytes([len(value) << 4 | kind]) + b"".join(map(thrift_value, value))
+    return thrift(value)
+
+
+def by_hand(name, rows, codec, header, body, values=None):
+    """A file of one optional INT32 column "i" and one page, which no writer at hand makes; pyarrow reads values."""
+    page = thrift(header) + body
+    chunk = {1: 1, 2: [0], 3: ["i"], 4: codec, 5: ("i64", rows), 6: ("i64", len(page)), 7: ("i64", len(page)),
+             9: ("i64", 4)}
+    footer = thrift({
+        1: 1,
+        2: [{4: "schema", 5: 1}, {1: 1, 3: 1, 4: "i"}],
+        3: ("i64", rows),
+        4: [{1: [{2: ("i64", 4), 3: chunk}], 2: ("i64", len(page)), 3: ("i64", rows)}],
+    })
+    content = b"PAR1" + page + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    assert values is None or pq.read_table(io.BytesIO(content)).column(0).to_pylist() == values
+    emit_bytes(name, content)
+
+
+def emit_by_hand():
+    values = [None if i % 4 == 1 else i for i in range(20)]
+    plain = b"".join(i.to_bytes(4, "little") for i in values if i is not None)
+    levels = "".join("0" if i is None else "1" for i in values).ljust(24, "0")
+    body = bytes(int(levels[i:i + 8], 2) for i in range(0, 24, 8)) + plain
+    # not checked by pyarrow, which takes the bits from the low end, against the format's specification
+    by_hand("bit_packed_levels_file", 20, 0, {1: 0, 2: len(body), 3: len(body), 5: {1: 20, 2: 0, 3: 4, 4: 4}}, body)
+    runs = bytes([3 << 1 | 1]) + bytes(int(levels[i:i + 8][::-1], 2) for i in range(0, 24, 8))
+    body = runs + plain
+    by_hand("uncompressed_v2_file", 20, 6,
+            {1: 3, 2: len(body), 3: len(body), 8: {1: 20, 2: 5, 3: 20, 4: 0, 5: len(runs), 6: 0, 7: False}}, body, values)
+
+
 def main():
     print("/*\n * parquet_files.h\n *\t\tParquet files written by pyarrow, made by make_parquet_files.py.\n */")
     emit("types_file", types_table(), use_deprecated_int96_timestamps=False)
@@ -103,6 +171,7 @@ def main():
         emit(f"{codec}_file", small, compression=codec, data_page_version="2.0" if codec == "gzip" else "1.0")
     emit("checksum_file", small, write_page_checksum=True)
     emit("nested_file", pa.table({"l": [[1, 2], [], None], "i": column([1, 2, 3], pa.int32())}))
+    emit_by_hand()
 
 
 main()

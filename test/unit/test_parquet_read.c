@@ -739,6 +739,23 @@ test_file_codecs(void)
 	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "\"i\"", read_column(brotli_file, "i", "INT", &nrows));
 }
 
+/* Levels as old writers packed them, and a page of version 2 that is not compressed in a chunk that is. */
+static void
+test_rare_pages(void)
+{
+	static const char *const files[] = {bit_packed_levels_file, uncompressed_v2_file};
+	int			nrows;
+
+	for (int f = 0; f < lengthof(files); f++)
+	{
+		Scalar	   *values = read_column(files[f], "i", "INT", &nrows);
+
+		CHECK_INT(nrows, 20);
+		for (int i = 0; i < nrows; i++)
+			CHECK(values[i].isnull == (i % 4 == 1) && (values[i].isnull || values[i].v.i32 == i));
+	}
+}
+
 /* ---- skipping ---- */
 
 static Predicate *
@@ -918,6 +935,8 @@ test_damage(void)
 	check_damage(snappy_file, small);
 	check_damage(gzip_file, small);
 	check_damage(lz4_file, small);
+	check_damage(bit_packed_levels_file, small);
+	check_damage(uncompressed_v2_file, small);
 }
 
 static void
@@ -969,6 +988,7 @@ main(void)
 	RUN(test_encodings);
 	RUN(test_dictionary);
 	RUN(test_file_codecs);
+	RUN(test_rare_pages);
 	RUN(test_skipping);
 	RUN(test_selections);
 	RUN(test_damage);
