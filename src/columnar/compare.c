@@ -30,7 +30,8 @@ scalar_compare_values(PhysicalType physical, const Scalar *a, const Scalar *b)
 			return double_compare(a->v.f64, b->v.f64);
 		case PHYSICAL_BYTES:
 			return bytes_compare(a->v.bytes, b->v.bytes);
-		case PHYSICAL_NONE:
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
 			break;
 	}
 	elog(ERROR, "values of physical type %d have no order", (int) physical);
@@ -75,7 +76,8 @@ vector_compare(const Vector *a, int i, const Vector *b, int j)
 			return double_compare(a->values.f64[i], b->values.f64[j]);
 		case PHYSICAL_BYTES:
 			return bytes_compare(a->values.bytes[i], b->values.bytes[j]);
-		case PHYSICAL_NONE:
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
 			break;
 	}
 	elog(ERROR, "values of physical type %d have no order", (int) a->type->physical);

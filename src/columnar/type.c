@@ -69,10 +69,12 @@ physical_size(PhysicalType physical)
 			return sizeof(double);
 		case PHYSICAL_BYTES:
 			return sizeof(BytesView);
-		case PHYSICAL_NONE:
-			break;
+		case PHYSICAL_LIST:
+			return sizeof(ListView);
+		case PHYSICAL_ROW:
+			return 0;
 	}
-	return 0;
+	pg_unreachable();
 }
 
 /* The physical type that root and precision give. */
@@ -105,17 +107,18 @@ type_physical(TypeRoot root, int32 precision)
 		case TYPE_VARCHAR:
 		case TYPE_BINARY:
 		case TYPE_VARBINARY:
-			return PHYSICAL_BYTES;
-		case TYPE_VARIANT:
 		case TYPE_BLOB:
+			return PHYSICAL_BYTES;
 		case TYPE_ARRAY:
 		case TYPE_MULTISET:
 		case TYPE_MAP:
-		case TYPE_ROW:
 		case TYPE_VECTOR:
-			break;
+			return PHYSICAL_LIST;
+		case TYPE_ROW:
+		case TYPE_VARIANT:
+			return PHYSICAL_ROW;
 	}
-	return PHYSICAL_NONE;
+	pg_unreachable();
 }
 
 static bool
@@ -411,10 +414,60 @@ type_equal(const DataType *a, const DataType *b)
 	return true;
 }
 
+/* ---- parts of nested types ---- */
+
+static DataType count_type = {.root = TYPE_INT, .nullable = false, .physical = PHYSICAL_INT32};
+static DataType binary_type = {
+	.root = TYPE_VARBINARY, .nullable = false, .physical = PHYSICAL_BYTES, .length = TYPE_MAX_LENGTH
+};
+
+static const DataField count_part = {.type = &count_type};
+static const DataField variant_parts[] = {
+	{.id = 0, .name = "value", .type = &binary_type},
+	{.id = 1, .name = "metadata", .type = &binary_type},
+};
+
+int
+type_part_count(const DataType *type)
+{
+	switch (type->root)
+	{
+		case TYPE_MULTISET:
+			return 2;
+		case TYPE_VARIANT:
+			return lengthof(variant_parts);
+		default:
+			return type->nchildren;
+	}
+}
+
+const DataField *
+type_part(const DataType *type, int part)
+{
+	Assert(part >= 0 && part < type_part_count(type));
+	if (type->root == TYPE_VARIANT)
+		return &variant_parts[part];
+	return part < type->nchildren ? &type->children[part] : &count_part;
+}
+
+/* ---- kinds of types ---- */
+
+bool
+type_is_nested(const DataType *type)
+{
+	return type->physical == PHYSICAL_LIST || type->physical == PHYSICAL_ROW;
+}
+
+bool
+type_is_primitive(const DataType *type)
+{
+	return !type_is_nested(type) && type->root != TYPE_BLOB;
+}
+
 bool
 type_is_supported(const DataType *type)
 {
-	return type->physical != PHYSICAL_NONE;
+	return type_is_primitive(type);
 }
 
 bool

@@ -29,7 +29,6 @@ typedef enum TypeRoot
 	TYPE_TIME,
 	TYPE_TIMESTAMP,
 	TYPE_TIMESTAMP_LTZ,
-	/* parsed and kept, but not yet read or written */
 	TYPE_VARIANT,
 	TYPE_BLOB,
 	TYPE_ARRAY,
@@ -52,7 +51,12 @@ typedef enum TypeRoot
  *					p <= 3 (millis since epoch) and p <= 6 (micros)
  *	PHYSICAL_INT128 DECIMAL p > 18 (unscaled), TIMESTAMP(_LTZ) p > 6 (nanos)
  *	PHYSICAL_FLOAT, PHYSICAL_DOUBLE
- *	PHYSICAL_BYTES	CHAR, VARCHAR (UTF-8), BINARY, VARBINARY as BytesView
+ *	PHYSICAL_BYTES	CHAR, VARCHAR (UTF-8), BINARY, VARBINARY, BLOB as BytesView
+ *	PHYSICAL_LIST	ARRAY, VECTOR: a run of elements of one vector beside;
+ *					MAP, MULTISET: a run in two of them, keys and values (the
+ *					values of MULTISET are INT counts)
+ *	PHYSICAL_ROW	ROW: nothing but a vector for each field beside; VARIANT:
+ *					the same, of the binary fields "value" and "metadata"
  */
 typedef enum PhysicalType
 {
@@ -64,7 +68,8 @@ typedef enum PhysicalType
 	PHYSICAL_FLOAT,
 	PHYSICAL_DOUBLE,
 	PHYSICAL_BYTES,
-	PHYSICAL_NONE				/* a type without batches yet (nested) */
+	PHYSICAL_LIST,
+	PHYSICAL_ROW
 } PhysicalType;
 
 struct DataField;
@@ -91,7 +96,7 @@ typedef struct DataField
 	char	   *default_value;	/* NULL when there is none */
 } DataField;
 
-/* Size in bytes of one value of a physical type (sizeof(BytesView) for bytes). */
+/* Size in bytes of one value of a physical type, without what it refers to; of ROW 0. */
 extern size_t physical_size(PhysicalType physical);
 
 /* The physical type that root and precision give. */
@@ -112,7 +117,16 @@ extern char *type_to_text(const DataType *type);
 /* Equal in everything but nullability. */
 extern bool type_equal(const DataType *a, const DataType *b);
 
-extern bool type_is_supported(const DataType *type);	/* has batches */
+/*
+ * The vectors beside a vector of a nested type: how many, and the field that
+ * each holds (of fields of ROW and VARIANT with the name, else only the type).
+ */
+extern int	type_part_count(const DataType *type);
+extern const DataField *type_part(const DataType *type, int part);
+
+extern bool type_is_nested(const DataType *type);	/* has parts */
+extern bool type_is_primitive(const DataType *type);	/* may be in keys: neither nested nor BLOB */
+extern bool type_is_supported(const DataType *type);	/* of columns of tables that SQL may read and write */
 extern bool type_is_string(const DataType *type);	/* CHAR, VARCHAR */
 
 #endif							/* STREAMHOUSE_TYPE_H */

@@ -23,6 +23,22 @@ typedef struct BytesView
 	uint32		length;
 } BytesView;
 
+/* The elements of an array or a map: where they lie in the vectors beside. */
+typedef struct ListView
+{
+	int32		start;
+	int32		length;
+} ListView;
+
+struct Vector;
+
+/* A nested value: it lies in a row of a vector. */
+typedef struct NestedView
+{
+	const struct Vector *vector;
+	int32		row;
+} NestedView;
+
 /* One value. */
 typedef struct Scalar
 {
@@ -37,6 +53,7 @@ typedef struct Scalar
 		float		f32;
 		double		f64;
 		BytesView	bytes;
+		NestedView	nested;
 	}			v;
 } Scalar;
 
@@ -51,6 +68,13 @@ typedef struct Scalar
  * NULL, the value of row i is dictionary[codes[i]] (codes of null rows are
  * 0 or any valid code), and values is undefined until vector_flatten.
  * Filters evaluate the dictionary once, and look codes up.
+ *
+ * A vector of a nested type has other vectors beside it, its children, one
+ * for each of the type's parts (type_part).  Those of a PHYSICAL_ROW vector
+ * are indexed by row like it; they mean nothing where the row is null.  Of a
+ * PHYSICAL_LIST vector values.list[row] names the rows of the children that
+ * are the row's elements, in any order; "filled" of them are in use.  Elements
+ * that no list refers to do no harm.
  */
 typedef struct Vector
 {
@@ -69,11 +93,15 @@ typedef struct Vector
 		float	   *f32;
 		double	   *f64;
 		BytesView  *bytes;
+		ListView   *list;
 	}			values;
 	int32	   *codes;			/* NULL, or see above: capacity entries */
 	const BytesView *dictionary;
 	int			dictionary_size;
 	int32	   *codes_buffer;	/* where codes points when it is set */
+	int			nchildren;
+	struct Vector **children;
+	int			filled;			/* of a list's children: elements in use */
 } Vector;
 
 typedef struct Batch
@@ -87,9 +115,13 @@ typedef struct Batch
 
 /* All in CurrentMemoryContext. */
 extern Vector *vector_create(const DataType *type, int capacity);
+extern void vector_free(Vector *vector);
 extern Batch *batch_create(int ncolumns, const DataType *const *types, int capacity);
 
-/* Forget nulls and dictionary. */
+/* Make room for capacity rows at least; rows stay what they are.  Lists' children keep their own room. */
+extern void vector_reserve(Vector *vector, int64 capacity);
+
+/* Forget nulls, dictionary and elements. */
 extern void vector_reset(Vector *vector);
 
 /* Turn a dictionary-encoded vector into a plain one, for the rows selected (NULL: all nrows). */
@@ -101,12 +133,34 @@ extern void vector_set_all_null(Vector *vector, int nrows);
 /* Fill nrows rows with one value (partition columns). The scalar's bytes must outlive the vector's use. */
 extern void vector_set_constant(Vector *vector, const Scalar *value, int nrows);
 
-/* Read and write one row; bytes are not copied. */
+/* Read and write one row; bytes are not copied, elements are when they are written. */
 extern Scalar vector_get(const Vector *vector, int row);
 extern void vector_set(Vector *vector, int row, const Scalar *value);
 
-/* Copy rows from[i] of source to rows at+i of target, i < count; bytes not copied. */
+/*
+ * Copy rows from[i] of source to rows at+i of target, i < count; bytes not
+ * copied.  Elements are appended to the target's children.
+ */
 extern void vector_gather(Vector *target, int at, const Vector *source, const int32 *from, int count);
+
+/* Bytes that a row has in a vector of the type: the fields of ROW with it, but no elements. */
+extern Size vector_row_bytes(const DataType *type);
+
+/* What a row's value takes in memory beside those: elements, and the bytes of strings. */
+typedef struct RowCost
+{
+	Size		elements;
+	Size		bytes;
+} RowCost;
+
+extern RowCost vector_row_cost(const Vector *vector, int32 row);
+
+/*
+ * Copy the strings of a row, all that lie below it too, to *place, which moves
+ * on; there must be room for vector_row_cost's bytes.  For rows that are the
+ * caller's own: not dictionary-encoded, elements not shared.
+ */
+extern void vector_move_bytes(Vector *vector, int32 row, char **place);
 
 /* Deep copy of a scalar into CurrentMemoryContext. */
 extern Scalar scalar_copy(const DataType *type, const Scalar *value);

@@ -179,7 +179,7 @@ write_field(RowWriter *writer, const DataType *type, int field, const Scalar *va
 		write_big_decimal(writer, slot, value->v.i128);
 	else if (type->physical == PHYSICAL_BYTES)
 		write_bytes(writer, slot, value->v.bytes);
-	else if (type->physical == PHYSICAL_NONE)
+	else if (type_is_nested(type))
 		elog(ERROR, "no row bytes of type %s", type_to_text(type));
 	else
 		memcpy(slot, &value->v, physical_size(type->physical));
@@ -360,7 +360,7 @@ read_field(const RowReader *reader, const DataType *type, int field, Scalar *val
 		value->v.bytes = read_bytes(reader, slot);
 	else if (type->root == TYPE_BOOLEAN)
 		value->v.i8 = *slot != 0;
-	else if (type->physical == PHYSICAL_NONE)
+	else if (type_is_nested(type))
 		elog(ERROR, "no row bytes of type %s", type_to_text(type));
 	else
 		memcpy(&value->v, slot, physical_size(type->physical));

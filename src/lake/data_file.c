@@ -138,11 +138,6 @@ find_file_field(const DataFileReader *reader, int field)
 static void
 check_field_type(const DataFileReader *reader, const DataField *wanted, const DataField *found)
 {
-	if (!type_is_supported(wanted->type))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of table \"%s\" has a type that is not supported",
-						wanted->name, reader->table->name)));
 	if (!type_equal(wanted->type, found->type))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

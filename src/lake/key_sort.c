@@ -142,7 +142,8 @@ abbreviate(const Vector *key, SortItem *items, int nitems)
 			case PHYSICAL_BYTES:
 				value = abbreviate_bytes(key->values.bytes[row]);
 				break;
-			case PHYSICAL_NONE:
+			case PHYSICAL_LIST:
+			case PHYSICAL_ROW:
 				elog(ERROR, "keys of type %s have no order", type_to_text(key->type));
 		}
 		items[i].abbreviation = value;

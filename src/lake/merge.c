@@ -381,6 +381,26 @@ gather_nulls(const SectionMerge *merge, int position, const int32 *selection, in
 	}
 }
 
+/* Nested values, with their nulls; rows that follow each other in one run at a time. */
+static void
+gather_nested(const SectionMerge *merge, int position, const int32 *selection, int nselected, Vector *out)
+{
+	for (int i = 0; i < nselected;)
+	{
+		int			first = selection ? selection[i] : i;
+		int			count = 0;
+
+		do
+		{
+			count++;
+			i++;
+		} while (i < nselected && (selection ? selection[i] : i) == first + count &&
+				 merge->chosen_run[first + count] == merge->chosen_run[first]);
+		vector_gather(out, first, merge->runs[merge->chosen_run[first]].columns[position],
+					  &merge->chosen_row[first], count);
+	}
+}
+
 void
 section_merge_read_field(SectionMerge *merge, int field, const int32 *selection, int nselected, Vector *out)
 {
@@ -389,7 +409,7 @@ section_merge_read_field(SectionMerge *merge, int field, const int32 *selection,
 	if (position < 0)
 		elog(ERROR, "field %d was not asked for when the merge was opened", field);
 	vector_reset(out);
-	if (read_runs(merge, position, selection, nselected))
+	if (read_runs(merge, position, selection, nselected) && !type_is_nested(out->type))
 		gather_nulls(merge, position, selection, nselected, out);
 
 #define GATHER(member) \
@@ -419,8 +439,10 @@ section_merge_read_field(SectionMerge *merge, int field, const int32 *selection,
 			GATHER(f64);
 		case PHYSICAL_BYTES:
 			GATHER(bytes);
-		case PHYSICAL_NONE:
-			elog(ERROR, "field %d has no batches", field);
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
+			gather_nested(merge, position, selection, nselected, out);
+			break;
 	}
 #undef GATHER
 }

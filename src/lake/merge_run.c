@@ -157,8 +157,9 @@ compute_prefixes(MergeRun *run)
 		case PHYSICAL_BYTES:
 			PREFIXES(bytes_prefix(key->values.bytes[rows[i]]));
 			break;
-		case PHYSICAL_NONE:
-			elog(ERROR, "key column has no batches");
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
+			elog(ERROR, "keys of type %s have no order", type_to_text(key->type));
 	}
 #undef PREFIXES
 }

@@ -32,7 +32,7 @@ make_nested(TypeRoot root, bool nullable, int nchildren)
 
 	type->root = root;
 	type->nullable = nullable;
-	type->physical = PHYSICAL_NONE;
+	type->physical = type_physical(root, 0);
 	type->nchildren = nchildren;
 	type->children = palloc0(Max(nchildren, 1) * sizeof(DataField));
 	return type;
@@ -209,7 +209,7 @@ type_to_json(const DataType *type)
 {
 	JsonNode   *node;
 
-	if (type->physical != PHYSICAL_NONE || type->root == TYPE_VARIANT || type->root == TYPE_BLOB)
+	if (!type_is_nested(type) || type->root == TYPE_VARIANT)
 		return json_make_string(type_to_text(type));
 
 	node = json_make(JSON_NODE_OBJECT);

@@ -155,7 +155,7 @@ build_key(const TableSchema *schema, List *names, const char *what, int *nkeys)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("column \"%s\" of the %s does not exist", name, what)));
-		if (schema->fields[field].type->physical == PHYSICAL_NONE)
+		if (!type_is_primitive(schema->fields[field].type))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 					 errmsg("column \"%s\" cannot be in the %s", name, what),
@@ -221,7 +221,7 @@ check_bucket_rules(const TableSchema *schema, const TableOptions *options)
 		if (schema->nprimary_keys > 0 && !contains(schema->primary_keys, schema->nprimary_keys, field))
 			invalid_option("bucket-key", bucket_key,
 						   psprintf("Column \"%s\" is not in the primary key.", (char *) lfirst(lc)));
-		if (schema->fields[field].type->physical == PHYSICAL_NONE)
+		if (!type_is_primitive(schema->fields[field].type))
 			invalid_option("bucket-key", bucket_key,
 						   psprintf("Column \"%s\" is not of a primitive type.", (char *) lfirst(lc)));
 	}

@@ -4,7 +4,8 @@
  *
  * Fixed-width values lie in arrays that double; the bytes of strings lie in an
  * arena of chunks, so that no value costs an allocation.  What the arrays and
- * chunks take is counted against a limit before they grow.
+ * chunks take is counted against a limit before they grow.  So are the elements
+ * of nested values, twice, as the arrays that they lie in may be half empty.
  */
 #include "postgres.h"
 
@@ -34,6 +35,7 @@ struct WriteBuffer
 	int			capacity;
 	Vector	  **columns;
 	int8	   *kinds;
+	Size		element_bytes;	/* of nested values, counted twice */
 	/* the arena */
 	char	   *chunk;			/* free room */
 	Size		chunk_left;
@@ -41,28 +43,57 @@ struct WriteBuffer
 	Size		chunk_bytes;	/* of all chunks */
 };
 
-/* (Re)allocate the arrays for capacity rows; null flags of new rows are false. */
+/* A column without room; of the fields of ROW, too. */
+static Vector *
+make_column(const DataType *type)
+{
+	Vector	   *column = (Vector *) palloc0(sizeof(Vector));
+
+	column->type = type;
+	column->nchildren = type_part_count(type);
+	column->children = (Vector **) palloc(Max(column->nchildren, 1) * sizeof(Vector *));
+	for (int i = 0; i < column->nchildren; i++)
+	{
+		const DataType *part = type_part(type, i)->type;
+
+		column->children[i] = type->physical == PHYSICAL_ROW ? make_column(part) : vector_create(part, INITIAL_ROWS);
+	}
+	return column;
+}
+
+/* (Re)allocate a column's arrays; null flags of new rows are false. */
+static void
+set_column_capacity(MemoryContext context, Vector *column, int capacity)
+{
+	Size		width = physical_size(column->type->physical);
+
+	if (column->nulls == NULL)
+	{
+		column->nulls = (bool *) MemoryContextAllocHuge(context, capacity);
+		if (width > 0)
+			column->values.any = MemoryContextAllocHuge(context, capacity * width);
+	}
+	else
+	{
+		column->nulls = (bool *) repalloc_huge(column->nulls, capacity);
+		if (width > 0)
+			column->values.any = repalloc_huge(column->values.any, capacity * width);
+	}
+	memset(column->nulls + column->capacity, false, capacity - column->capacity);
+	column->capacity = capacity;
+	if (column->type->physical == PHYSICAL_ROW)
+	{
+		for (int i = 0; i < column->nchildren; i++)
+			set_column_capacity(context, column->children[i], capacity);
+	}
+}
+
+/* (Re)allocate the arrays for capacity rows. */
 static void
 set_capacity(WriteBuffer *buffer, int capacity)
 {
 	for (int i = 0; i < buffer->nfields; i++)
-	{
-		Vector	   *column = buffer->columns[i];
-		Size		width = physical_size(column->type->physical);
-
-		if (column->values.any == NULL)
-		{
-			column->values.any = MemoryContextAllocHuge(buffer->context, capacity * width);
-			column->nulls = (bool *) MemoryContextAllocHuge(buffer->context, capacity);
-		}
-		else
-		{
-			column->values.any = repalloc_huge(column->values.any, capacity * width);
-			column->nulls = (bool *) repalloc_huge(column->nulls, capacity);
-		}
-		memset(column->nulls + buffer->capacity, false, capacity - buffer->capacity);
-		column->capacity = capacity;
-	}
+		set_column_capacity(buffer->context, buffer->columns[i], capacity);
 	if (buffer->kinds == NULL)
 		buffer->kinds = (int8 *) MemoryContextAllocHuge(buffer->context, capacity);
 	else
@@ -70,19 +101,39 @@ set_capacity(WriteBuffer *buffer, int capacity)
 	buffer->capacity = capacity;
 }
 
+/* Free a column's arrays; those of elements are made anew. */
+static void
+free_column(MemoryContext context, Vector *column)
+{
+	pfree(column->nulls);
+	column->nulls = NULL;
+	if (column->values.any != NULL)
+		pfree(column->values.any);
+	column->values.any = NULL;
+	column->capacity = 0;
+	for (int i = 0; i < column->nchildren; i++)
+	{
+		Vector	   *child = column->children[i];
+
+		if (column->type->physical == PHYSICAL_ROW)
+			free_column(context, child);
+		else
+		{
+			MemoryContext old = MemoryContextSwitchTo(context);
+
+			column->children[i] = vector_create(child->type, INITIAL_ROWS);
+			MemoryContextSwitchTo(old);
+			vector_free(child);
+		}
+	}
+}
+
 /* Give large arrays back. */
 static void
 free_arrays(WriteBuffer *buffer)
 {
 	for (int i = 0; i < buffer->nfields; i++)
-	{
-		Vector	   *column = buffer->columns[i];
-
-		pfree(column->values.any);
-		pfree(column->nulls);
-		column->values.any = NULL;
-		column->nulls = NULL;
-	}
+		free_column(buffer->context, buffer->columns[i]);
 	pfree(buffer->kinds);
 	buffer->kinds = NULL;
 	buffer->capacity = 0;
@@ -109,9 +160,8 @@ write_buffer_create(const LakeTable *table, Size memory_limit)
 	buffer->row_bytes = SORT_ROW_BYTES + sizeof(int8);
 	for (int i = 0; i < schema->nfields; i++)
 	{
-		buffer->columns[i] = (Vector *) palloc0(sizeof(Vector));
-		buffer->columns[i]->type = schema->fields[i].type;
-		buffer->row_bytes += sizeof(bool) + physical_size(schema->fields[i].type->physical);
+		buffer->columns[i] = make_column(schema->fields[i].type);
+		buffer->row_bytes += vector_row_bytes(schema->fields[i].type);
 	}
 	buffer->next_chunk = MIN_CHUNK_BYTES;
 	set_capacity(buffer, INITIAL_ROWS);
@@ -136,16 +186,20 @@ reserve_row(WriteBuffer *buffer)
 	return true;
 }
 
-/* Room for length bytes in the arena? */
+/* Room for elements, and for bytes in the arena? */
 static bool
-reserve_bytes(WriteBuffer *buffer, Size length)
+reserve_cost(WriteBuffer *buffer, RowCost cost)
 {
-	Size		chunk = Max(buffer->next_chunk, length);
+	Size		chunk = cost.bytes <= buffer->chunk_left ? 0 : Max(buffer->next_chunk, cost.bytes);
+	Size		wanted = chunk + 2 * cost.elements;
 
-	if (length <= buffer->chunk_left)
+	if (wanted == 0)
 		return true;
-	if (buffer->nrows > 0 && write_buffer_memory(buffer) + chunk > buffer->limit)
+	if (buffer->nrows > 0 && write_buffer_memory(buffer) + wanted > buffer->limit)
 		return false;
+	buffer->element_bytes += cost.elements;
+	if (chunk == 0)
+		return true;
 	buffer->chunk = (char *) MemoryContextAllocHuge(buffer->bytes_context, chunk);
 	buffer->chunk_left = chunk;
 	buffer->chunk_bytes += chunk;
@@ -153,35 +207,73 @@ reserve_bytes(WriteBuffer *buffer, Size length)
 	return true;
 }
 
-/* The bytes of a row's strings. */
-static Size
-bytes_of_row(const WriteBuffer *buffer, const Scalar *values)
+/* What a row takes beside its place in the arrays. */
+static RowCost
+cost_of_row(const WriteBuffer *buffer, const Scalar *values)
 {
-	Size		length = 0;
+	RowCost		cost = {0, 0};
 
 	for (int i = 0; i < buffer->nfields; i++)
 	{
-		if (buffer->columns[i]->type->physical == PHYSICAL_BYTES && !values[i].isnull)
-			length += values[i].v.bytes.length;
+		const DataType *type = buffer->columns[i]->type;
+
+		if (values[i].isnull)
+			continue;
+		if (type->physical == PHYSICAL_BYTES)
+			cost.bytes += values[i].v.bytes.length;
+		else if (type_is_nested(type))
+		{
+			RowCost		nested = vector_row_cost(values[i].v.nested.vector, values[i].v.nested.row);
+
+			cost.elements += nested.elements;
+			cost.bytes += nested.bytes;
+		}
 	}
-	return length;
+	return cost;
 }
 
-/* The value to store instead of a NULL in a NOT NULL column. */
-static Scalar
-replace_null(const WriteBuffer *buffer, int field, RowKind kind)
+/* May a NULL in a NOT NULL column be replaced by something else? */
+static void
+check_null(const WriteBuffer *buffer, int field, RowKind kind)
 {
 	const DataField *column = &buffer->table->schema->fields[field];
-	Scalar		zero = {0};
 
 	if (!ROW_KIND_IS_RETRACT(kind) || buffer->is_key[field])
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("null value in column \"%s\" of lake table \"%s\" violates not-null constraint",
 						column->name, buffer->table->name)));
+}
+
+/* Something that is not null. */
+static void
+store_zero(Vector *column, int row)
+{
+	Size		width = physical_size(column->type->physical);
+
+	if (column->has_nulls)
+		column->nulls[row] = false;
+	memset((char *) column->values.any + row * width, 0, width);
 	if (column->type->physical == PHYSICAL_BYTES)
-		zero.v.bytes.data = "";
-	return zero;
+		column->values.bytes[row].data = "";
+	for (int i = 0; i < column->nchildren && column->type->physical == PHYSICAL_ROW; i++)
+	{
+		Vector	   *field = column->children[i];
+		Scalar		null = {.isnull = true};
+
+		if (field->type->nullable)
+			vector_set(field, row, &null);
+		else
+			store_zero(field, row);
+	}
+}
+
+/* Note that room in the arena is used. */
+static void
+use_chunk(WriteBuffer *buffer, Size length)
+{
+	buffer->chunk += length;
+	buffer->chunk_left -= length;
 }
 
 /* Store one value; string bytes go to the arena, where room is reserved. */
@@ -223,12 +315,19 @@ store_value(WriteBuffer *buffer, Vector *column, int row, const Scalar *value)
 					break;
 				}
 				memcpy(buffer->chunk, value->v.bytes.data, stored->length);
-				buffer->chunk += stored->length;
-				buffer->chunk_left -= stored->length;
+				use_chunk(buffer, stored->length);
 				break;
 			}
-		case PHYSICAL_NONE:
-			elog(ERROR, "column of type %s cannot be buffered", type_to_text(column->type));
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
+			{
+				char	   *place = buffer->chunk;
+
+				vector_set(column, row, value);
+				vector_move_bytes(column, row, &place);
+				use_chunk(buffer, place - buffer->chunk);
+				break;
+			}
 	}
 }
 
@@ -237,20 +336,23 @@ write_buffer_append(WriteBuffer *buffer, RowKind kind, const Scalar *values)
 {
 	int			row = buffer->nrows;
 
-	if (!reserve_row(buffer) || !reserve_bytes(buffer, bytes_of_row(buffer, values)))
+	if (!reserve_row(buffer) || !reserve_cost(buffer, cost_of_row(buffer, values)))
 		return false;
 	for (int i = 0; i < buffer->nfields; i++)
 	{
 		Vector	   *column = buffer->columns[i];
-		Scalar		value = values[i];
+		bool		isnull = values[i].isnull;
 
-		if (value.isnull && !column->type->nullable)
-			value = replace_null(buffer, i, kind);
-		column->nulls[row] = value.isnull;
-		if (value.isnull)
-			column->has_nulls = true;
-		else
-			store_value(buffer, column, row, &value);
+		if (isnull && !column->type->nullable)
+		{
+			check_null(buffer, i, kind);
+			store_zero(column, row);
+			isnull = false;
+		}
+		else if (!isnull)
+			store_value(buffer, column, row, &values[i]);
+		column->nulls[row] = isnull;
+		column->has_nulls |= isnull;
 	}
 	buffer->kinds[row] = (int8) kind;
 	buffer->nrows++;
@@ -266,7 +368,7 @@ write_buffer_rows(const WriteBuffer *buffer)
 Size
 write_buffer_memory(const WriteBuffer *buffer)
 {
-	return buffer->capacity * buffer->row_bytes + buffer->chunk_bytes;
+	return buffer->capacity * buffer->row_bytes + 2 * buffer->element_bytes + buffer->chunk_bytes;
 }
 
 Vector **
@@ -305,9 +407,10 @@ write_buffer_reset(WriteBuffer *buffer)
 		vector_reset(buffer->columns[i]);
 	}
 	buffer->nrows = 0;
-	if (buffer->capacity > INITIAL_ROWS)
+	if (buffer->capacity > INITIAL_ROWS || buffer->element_bytes > MAX_CHUNK_BYTES)
 	{
 		free_arrays(buffer);
 		set_capacity(buffer, INITIAL_ROWS);
 	}
+	buffer->element_bytes = 0;
 }

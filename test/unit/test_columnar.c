@@ -83,8 +83,11 @@ test_type_forms(void)
 	CHECK(type_equal(type_parse_atomic("INT"), type_parse_atomic("INT NOT NULL")));
 	CHECK(!type_equal(type_parse_atomic("CHAR(3)"), type_parse_atomic("CHAR(4)")));
 	CHECK(!type_equal(type_parse_atomic("DECIMAL(9, 1)"), type_parse_atomic("DECIMAL(9, 2)")));
-	CHECK_ERROR(ERRCODE_INTERNAL_ERROR, "no vectors of type BLOB",
-				vector_create(type_parse_atomic("BLOB"), 1));
+	CHECK(type_parse_atomic("BLOB")->physical == PHYSICAL_BYTES);
+	CHECK(!type_is_primitive(type_parse_atomic("BLOB")));
+	CHECK(type_is_nested(type_parse_atomic("VARIANT")));
+	CHECK_INT(type_part_count(type_parse_atomic("VARIANT")), 2);
+	CHECK_STRING(type_part(type_parse_atomic("VARIANT"), 1)->name, "metadata");
 }
 
 static int

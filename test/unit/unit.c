@@ -262,7 +262,8 @@ unit_scalar(const DataType *type, const char *text)
 		case PHYSICAL_BYTES:
 			value.v.bytes = type_is_string(type) ? unit_bytes(text) : unit_hex(text);
 			break;
-		case PHYSICAL_NONE:
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
 			elog(ERROR, "no values of type %s", type_to_text(type));
 	}
 	return value;
@@ -350,7 +351,8 @@ unit_random_scalar(const DataType *type)
 		case PHYSICAL_BYTES:
 			value.v.bytes = random_bytes(type);
 			break;
-		case PHYSICAL_NONE:
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
 			elog(ERROR, "no values of type %s", type_to_text(type));
 	}
 	return value;

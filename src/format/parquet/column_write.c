@@ -145,8 +145,9 @@ gather_values(ValueSlice *slice, const Vector *vector, PhysicalType staged)
 		case PHYSICAL_BYTES:
 			gather_bytes(slice, vector);
 			break;
-		case PHYSICAL_NONE:
-			elog(ERROR, "no values of physical type %d", (int) vector->type->physical);
+		case PHYSICAL_LIST:
+		case PHYSICAL_ROW:
+			elog(ERROR, "nested values cannot lie in a page");
 	}
 }
 
