@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include <signal.h>
-
 #include "access/xact.h"
 #include "access/xlogutils.h"
 #include "miscadmin.h"
@@ -23,7 +21,6 @@
 #include "sync/plugin.h"
 #include "sync/slot.h"
 
-#define GRACE_ROUNDS 40			/* of DROP_POLL_MS, before the worker gets a signal */
 #define DROP_POLL_MS 50
 
 void
@@ -140,15 +137,9 @@ sync_slot_drop(const char *slot)
 {
 	ReplicationSlotPersistentData data;
 	pid_t		active_pid;
-	int			round;
 
-	for (round = 0; read_slot(slot, &data, &active_pid) && active_pid != 0; round++)
-	{
-		/* A worker that waits for old transactions does not look at its state. */
-		if (round == GRACE_ROUNDS)
-			kill(active_pid, SIGTERM);
+	while (read_slot(slot, &data, &active_pid) && active_pid != 0)
 		sleep_a_little();
-	}
 	if (sync_slot_presence(slot) == SLOT_PRESENT)
 		ReplicationSlotDrop(slot, true);
 }

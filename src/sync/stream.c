@@ -20,6 +20,7 @@
 
 #define SHORTEST_SLEEP_MS 4
 #define LONGEST_SLEEP_MS 100
+#define RECORDS_BETWEEN_LOOKS 1024
 #define CONFIRM_INTERVAL_MS 1000	/* of an idle stream */
 
 static TimestampTz
@@ -47,6 +48,7 @@ decode_available(SyncStream *stream, LogicalDecodingContext *decoding)
 	ResourceOwner owner = CurrentResourceOwner;
 	XLogRecPtr	start = reader->EndRecPtr;
 	XLogRecPtr	end = GetFlushRecPtr(NULL);
+	int			records = 0;
 
 	while (reader->EndRecPtr < end)
 	{
@@ -63,6 +65,8 @@ decode_available(SyncStream *stream, LogicalDecodingContext *decoding)
 		MemoryContextSwitchTo(stream->context);
 		CHECK_FOR_INTERRUPTS();
 		flush_if_due(stream);
+		if (++records % RECORDS_BETWEEN_LOOKS == 0 && !stream->monitor->wanted())
+			break;
 	}
 	return reader->EndRecPtr > start;
 }

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <signal.h>
+
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/table.h"
@@ -34,6 +36,7 @@
 #define MAX_BACKOFF_SECONDS 60
 #define DATABASE_SCAN_MS (60 * 1000)
 #define POLL_MS 1000			/* a worker's end also wakes the launcher */
+#define STOP_GRACE_MS 3000
 #define MAX_PROBES 2			/* databases looked into at once */
 
 /* Workers started by this launcher, beside the entries in shared memory. */
@@ -147,6 +150,18 @@ note_worker_end(WorkerState *worker, BackgroundWorkerHandle **handle)
 	LWLockRelease(shared_state->lock);
 }
 
+/*
+ * A worker that was asked to stop and is still there does not look at its
+ * state: it waits for old transactions, or is in the middle of a long one.
+ */
+static void
+insist_on_stop(const WorkerState *worker)
+{
+	if (worker->pid != 0 && !worker->wanted &&
+		TimestampDifferenceExceeds(worker->unwanted_since, GetCurrentTimestamp(), STOP_GRACE_MS))
+		kill(worker->pid, SIGTERM);
+}
+
 /* True when a worker is to be started for the entry now. */
 static bool
 worker_is_due(WorkerState *worker, BackgroundWorkerHandle **handle)
@@ -156,11 +171,9 @@ worker_is_due(WorkerState *worker, BackgroundWorkerHandle **handle)
 
 	if (*handle && GetBackgroundWorkerPid(*handle, &pid) == BGWH_STOPPED)
 		note_worker_end(worker, handle);
-	if (*handle)
-		return false;
-
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	if (worker->in_use && worker->pid == 0)
+	insist_on_stop(worker);
+	if (worker->in_use && worker->pid == 0 && *handle == NULL)
 	{
 		if (!worker->wanted)
 			worker->in_use = false;

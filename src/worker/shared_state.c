@@ -211,6 +211,8 @@ shared_database_start(Oid database)
 static void
 worker_unwant(WorkerState *worker)
 {
+	if (worker->wanted)
+		worker->unwanted_since = GetCurrentTimestamp();
 	worker->wanted = false;
 	if (worker->latch)
 		SetLatch(worker->latch);

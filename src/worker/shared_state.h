@@ -38,6 +38,7 @@ typedef struct WorkerState
 	bool		in_use;
 	Oid			database;
 	bool		wanted;			/* keep a worker running; false asks it to stop */
+	TimestampTz unwanted_since; /* when it was asked to */
 	pid_t		pid;			/* 0: none */
 	Latch	   *latch;			/* of the worker; may be stale, which is harmless */
 	int			failures;		/* in a row; the worker resets it */

@@ -157,7 +157,17 @@ foreach my $change (
 	$node->safe_psql('postgres', q{CALL streamhouse.drop_sync('good')});
 }
 
-# a lost slot and a lake that is ahead are named
+# a warehouse that cannot be written: the sync says so, and goes on when it can be
+chmod 0555, "$lake/d.db/steady/snapshot";
+$node->safe_psql('postgres', 'INSERT INTO steady SELECT i FROM generate_series(2, 10) i');
+like(sync_error($node, 'steady'), qr/steady\/snapshot/, 'a folder that cannot be written is named');
+chmod 0755, "$lake/d.db/steady/snapshot";
+wait_for_sync($node, 'steady');
+same_rows($node, 'steady', 'the sync goes on when the folder can be written again');
+is($node->safe_psql('postgres', q{SELECT state, error IS NULL FROM streamhouse.sync_status WHERE name = 'steady'}), 'streaming|t',
+	'and the error is gone');
+
+# a lost slot is named
 my $slot = $node->safe_psql('postgres', q{SELECT slot FROM streamhouse.sync_status WHERE name = 'steady'});
 $node->safe_psql('postgres', q{CALL streamhouse.pause_sync('steady')});
 $node->poll_query_until('postgres', "SELECT NOT active FROM pg_replication_slots WHERE slot_name = '$slot'");
