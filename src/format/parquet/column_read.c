@@ -219,7 +219,7 @@ next_page(ParquetColumn *column, int64 row)
 	for (;;)
 	{
 		if (!page_header_next(&column->pages, header))
-			damaged(column, "Its pages have less rows than its row group.");
+			damaged(column, "Its pages have fewer rows than its row group.");
 		if (header->type == PARQUET_DATA_PAGE || header->type == PARQUET_DATA_PAGE_V2)
 			break;
 		if (header->type == PARQUET_DICTIONARY_PAGE)

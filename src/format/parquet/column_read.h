@@ -30,7 +30,7 @@ typedef struct ParquetColumn
 	ColumnScratch *scratch;
 	MemoryContext group_context;	/* dictionary and page index of a row group */
 	MemoryContext batch_context;	/* the reader's, reset with each batch */
-	MemoryContext page_context; /* of a decoder that needs memory, else NULL */
+	MemoryContext page_context; /* what the decoders of the current page allocate */
 
 	/* the row group */
 	const ParquetChunk *chunk;

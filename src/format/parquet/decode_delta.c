@@ -126,7 +126,7 @@ unpack_group(DeltaDecoder *decoder, uint64 *out)
 	int			count;
 
 	if (decoder->left == 0)
-		decode_damaged(decoder->place, "A page has less values than its header says.");
+		decode_damaged(decoder->place, "A page has fewer values than its header says.");
 	if (decoder->miniblock_left == 0)
 	{
 		next_miniblock(decoder);
@@ -281,7 +281,7 @@ static void
 check_lengths_left(ValueDecoder *decoder, int64 count)
 {
 	if (count > decoder->nlengths - decoder->next_length)
-		decode_damaged(&decoder->place, "A page has less lengths than values.");
+		decode_damaged(&decoder->place, "A page has fewer lengths than values.");
 }
 
 /* The bytes of the next length. */

@@ -291,7 +291,7 @@ read_schema(ThriftReader *reader, ThriftType type, ParquetMetadata *metadata)
 	read_schema_element(reader, &element);
 	left--;
 	if ((uint32) element.nchildren > left)
-		damaged(reader, "Its schema has less columns than it says.");
+		damaged(reader, "Its schema has fewer columns than it says.");
 	nfields = element.nchildren;
 	metadata->fields = palloc0(Max(nfields, 1) * sizeof(ParquetField));
 	metadata->nfields = nfields;
@@ -303,7 +303,7 @@ read_schema(ThriftReader *reader, ThriftType type, ParquetMetadata *metadata)
 		for (bool first = true; open > 0; first = false)
 		{
 			if (left-- == 0)
-				damaged(reader, "Its schema has less columns than it says.");
+				damaged(reader, "Its schema has fewer columns than it says.");
 			read_schema_element(reader, &element);
 			if (first)
 				finish_field(reader, &element, &metadata->fields[i]);

@@ -257,7 +257,7 @@ next_group(ParquetReader *reader)
 	}
 	MemoryContextSwitchTo(old);
 	if (!reader->in_group && reader->group_start != reader->base.file_rows)
-		parquet_damaged(reader->file.path, NULL, "Its row groups have less rows than the file.");
+		parquet_damaged(reader->file.path, NULL, "Its row groups have fewer rows than the file.");
 	return reader->in_group;
 }
 
