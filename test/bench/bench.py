@@ -12,15 +12,15 @@ import psycopg2
 
 QUERIES = [
     ("count", "SELECT count(*) FROM {t}"),
-    ("sum and average", "SELECT sum(amount), avg(delay), min(at), max(at) FROM {t}"),
+    ("sum and average", "SELECT sum(amount), avg(delay), min(placed), max(placed) FROM {t}"),
     ("group by 20 carriers", "SELECT carrier, count(*), sum(delay) FROM {t} GROUP BY carrier"),
     ("filter 0.1 %", "SELECT count(*), sum(delay) FROM {t} WHERE id BETWEEN 1000000 AND 1004999"),
     ("filter a string", "SELECT count(*), sum(amount) FROM {t} WHERE carrier = 'c7' AND delay > 100"),
     ("distinct notes", "SELECT count(DISTINCT note) FROM {t}"),
 ]
-COLUMNS = "id bigint NOT NULL, carrier text, delay integer, amount numeric(12,2), at timestamp, note text"
+COLUMNS = "id bigint NOT NULL, carrier text, delay integer, amount numeric(12,2), placed timestamp, note text"
 ROWS = ("SELECT i, 'c' || i % 20, (i * 7919 % 500)::int - 100, (i * 31 % 1000000) / 100.0, "
-        "timestamp '2024-01-01' + i * interval '1 second', 'note ' || i % 10000 FROM generate_series(1::bigint, {n}) i")
+        "timestamp '2024-01-01' + i * interval '1 second', 'note ' || i % 10000 FROM (SELECT generate_series(1::bigint, {n}) AS i) s")
 
 
 def backend_cpu(connection):
