@@ -13,6 +13,7 @@
 #include "sync/toast.h"
 
 #define LSN_PROPERTY "streamhouse.lsn"
+#define MIN_FILE_ROWS 256
 
 void
 apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn)
@@ -41,25 +42,50 @@ apply_writer(SyncStream *stream, SyncTable *table)
 	return table->writer;
 }
 
-/* Write out the buffer of the writer that uses the most memory. */
+/*
+ * Close the writers of tables without pending rows; *largest is the writer
+ * left that uses the most memory.
+ */
 static void
-relieve_memory(SyncStream *stream)
+close_idle_writers(SyncStream *stream, TableWriter **largest)
 {
 	HASH_SEQ_STATUS status;
 	SyncTable  *table;
-	TableWriter *largest = NULL;
 
+	*largest = NULL;
 	hash_seq_init(&status, stream->tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{
-		if (table->writer &&
-			(largest == NULL || table_writer_memory(table->writer) > table_writer_memory(largest)))
-			largest = table->writer;
+		if (table->writer == NULL)
+			continue;
+		if (!table->pending)
+		{
+			stream->memory -= table_writer_memory(table->writer);
+			table_writer_close(table->writer);
+			table->writer = NULL;
+		}
+		else if (*largest == NULL || table_writer_memory(table->writer) > table_writer_memory(*largest))
+			*largest = table->writer;
 	}
+}
+
+/*
+ * The writers use too much memory: idle ones go, the largest one writes its
+ * buffer out.  Many tables with few rows each are over the limit by what an
+ * empty writer takes; files of a few rows would not help.
+ */
+static void
+relieve_memory(SyncStream *stream)
+{
+	TableWriter *largest;
+
+	stream->full = true;
+	close_idle_writers(stream, &largest);
+	if (stream->memory <= stream->memory_limit || table_writer_buffered_rows(largest) < MIN_FILE_ROWS)
+		return;
 	stream->memory -= table_writer_memory(largest);
 	(void) table_writer_flush(largest);
 	stream->memory += table_writer_memory(largest);
-	stream->full = true;
 }
 
 void
@@ -68,8 +94,8 @@ apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
 	TableWriter *writer = apply_writer(stream, table);
 	Size		before = table_writer_memory(writer);
 
-	table_writer_append(writer, kind, row);
 	table->pending = true;
+	table_writer_append(writer, kind, row);
 	table->pending_rows++;
 	stream->memory += table_writer_memory(writer) - before;
 	if (stream->memory > stream->memory_limit)

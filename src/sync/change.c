@@ -12,7 +12,6 @@
 #include "catalog/pg_class.h"
 #include "utils/memutils.h"
 
-#include "columnar/compare.h"
 #include "compat.h"
 #include "sync/stream.h"
 #include "sync/toast.h"
@@ -110,21 +109,14 @@ complete_from_old_row(SyncTable *table, bool full)
 	return incomplete;
 }
 
+/* By bytes, as buckets are chosen: equal floats such as 0 and -0 may lie in different ones. */
 static bool
 key_differs(const SyncTable *table)
 {
-	int			nkeys;
-	const int  *key = sync_table_key(table, &nkeys);
-	int			i;
+	BytesView	new_key = sync_table_key_bytes(table, table->row);
+	BytesView	old_key = sync_table_key_bytes(table, table->old_row);
 
-	for (i = 0; i < nkeys; i++)
-	{
-		PhysicalType physical = table->lake->schema->fields[key[i]].type->physical;
-
-		if (scalar_compare(physical, &table->row[key[i]], &table->old_row[key[i]]) != 0)
-			return true;
-	}
-	return false;
+	return new_key.length != old_key.length || memcmp(new_key.data, old_key.data, new_key.length) != 0;
 }
 
 /* A change of a row that exists cannot be written to a table without key. */

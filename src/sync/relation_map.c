@@ -8,6 +8,7 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 
+#include "lake/binary_row.h"
 #include "sync/relation_map.h"
 
 static HTAB *map = NULL;		/* the one of this process, for invalidations */
@@ -88,6 +89,23 @@ sync_table_key(const SyncTable *table, int *nkeys)
 {
 	*nkeys = table->lake->schema->nprimary_keys;
 	return table->lake->schema->primary_keys;
+}
+
+BytesView
+sync_table_key_bytes(const SyncTable *table, const Scalar *row)
+{
+	const DataType *types[INDEX_MAX_KEYS];
+	Scalar		values[INDEX_MAX_KEYS];
+	int			nkeys;
+	const int  *key = sync_table_key(table, &nkeys);
+	int			i;
+
+	for (i = 0; i < nkeys; i++)
+	{
+		types[i] = table->lake->schema->fields[key[i]].type;
+		values[i] = row[key[i]];
+	}
+	return binary_row_encode(types, values, nkeys);
 }
 
 static void

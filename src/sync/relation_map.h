@@ -55,4 +55,7 @@ extern void sync_table_check(SyncTable *table, Relation relation);
 /* Its key's fields: empty for append tables. */
 extern const int *sync_table_key(const SyncTable *table, int *nkeys);
 
+/* The key of a row as bytes, in CurrentMemoryContext. */
+extern BytesView sync_table_key_bytes(const SyncTable *table, const Scalar *row);
+
 #endif							/* STREAMHOUSE_SYNC_RELATION_MAP_H */

@@ -8,7 +8,6 @@
 #include "utils/memutils.h"
 
 #include "columnar/compare.h"
-#include "lake/binary_row.h"
 #include "lake/plan.h"
 #include "lake/read.h"
 #include "sync/toast.h"
@@ -84,24 +83,6 @@ toast_queue_discard(SyncTable *table)
 	table->queue = NULL;
 }
 
-/* The key of a row as bytes, in CurrentMemoryContext. */
-static BytesView
-key_of(const SyncTable *table, const Scalar *row)
-{
-	const DataType *types[INDEX_MAX_KEYS];
-	Scalar		values[INDEX_MAX_KEYS];
-	int			nkeys;
-	const int  *key = sync_table_key(table, &nkeys);
-	int			i;
-
-	for (i = 0; i < nkeys; i++)
-	{
-		types[i] = table->lake->schema->fields[key[i]].type;
-		values[i] = row[key[i]];
-	}
-	return binary_row_encode(types, values, nkeys);
-}
-
 static KeyEntry *
 remember_key(ToastQueue *queue, BytesView key)
 {
@@ -139,16 +120,16 @@ enqueue(SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row
 
 	waiting->kind = kind;
 	waiting->row = copy_row(table, row);
-	remember_key(queue, key_of(table, row));
+	remember_key(queue, sync_table_key_bytes(table, row));
 	if (old_row)
 	{
 		waiting->old_row = copy_row(table, old_row);
-		remember_key(queue, key_of(table, old_row));
+		remember_key(queue, sync_table_key_bytes(table, old_row));
 	}
 	if (missing)
 	{
 		waiting->missing = memcpy(palloc(nfields), missing, nfields);
-		remember_key(queue, key_of(table, old_row ? old_row : row))->wanted = true;
+		remember_key(queue, sync_table_key_bytes(table, old_row ? old_row : row))->wanted = true;
 	}
 	queue->rows = lappend(queue->rows, waiting);
 	MemoryContextSwitchTo(old);
@@ -159,7 +140,7 @@ enqueue(SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row
 static bool
 key_waits(const SyncTable *table, const Scalar *row)
 {
-	return row && keys_lookup(table->queue->keys, key_of(table, row)) != NULL;
+	return row && keys_lookup(table->queue->keys, sync_table_key_bytes(table, row)) != NULL;
 }
 
 bool
@@ -225,7 +206,7 @@ keep_row(SyncTable *table, const Batch *batch, int position)
 
 	for (i = 0; i < batch->ncolumns; i++)
 		row[i] = vector_get(batch->columns[i], position);
-	entry = keys_lookup(queue->keys, key_of(table, row));
+	entry = keys_lookup(queue->keys, sync_table_key_bytes(table, row));
 	if (entry && entry->wanted)
 	{
 		MemoryContext old = MemoryContextSwitchTo(queue->context);
@@ -287,7 +268,7 @@ static void
 complete_row(SyncTable *table, WaitingRow *waiting)
 {
 	const Scalar *known_by = waiting->old_row ? waiting->old_row : waiting->row;
-	KeyEntry   *entry = keys_lookup(table->queue->keys, key_of(table, known_by));
+	KeyEntry   *entry = keys_lookup(table->queue->keys, sync_table_key_bytes(table, known_by));
 	int			i;
 
 	if (entry->row == NULL)
@@ -307,7 +288,7 @@ complete_row(SyncTable *table, WaitingRow *waiting)
 static void
 set_newest(SyncTable *table, const Scalar *key_row, Scalar *row)
 {
-	keys_lookup(table->queue->keys, key_of(table, key_row))->row = row;
+	keys_lookup(table->queue->keys, sync_table_key_bytes(table, key_row))->row = row;
 }
 
 static void

@@ -10,7 +10,7 @@ use lib $FindBin::Bin;
 use SyncNode;
 use Test::More;
 
-my ($node, $lake) = sync_node('sync');
+my ($node, $lake) = sync_node('sync', "max_prepared_transactions = 5\n");
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE orders (id bigint PRIMARY KEY, amount numeric(12,2), note text, placed timestamptz, paid boolean);
@@ -50,6 +50,16 @@ $node->safe_psql('postgres', q{
 	BEGIN;
 	DELETE FROM parts;
 	ROLLBACK;
+	BEGIN;
+	INSERT INTO orders VALUES (10005, 5, 'prepared', now(), false);
+	PREPARE TRANSACTION 'kept';
+	BEGIN;
+	INSERT INTO orders VALUES (10006, 6, 'prepared in vain', now(), false);
+	PREPARE TRANSACTION 'dropped';
+	COMMIT PREPARED 'kept';
+	ROLLBACK PREPARED 'dropped';
+	INSERT INTO orders VALUES (10007, 7, 'first', now(), false) ON CONFLICT (id) DO UPDATE SET note = 'never';
+	INSERT INTO orders VALUES (10007, 7, 'never', now(), false) ON CONFLICT (id) DO UPDATE SET note = 'second';
 	INSERT INTO orders VALUES (10004, 3, 'short', now(), false);
 	DELETE FROM orders WHERE id = 10004;
 	INSERT INTO orders VALUES (10004, 4, 'again', now(), false);
