@@ -181,11 +181,19 @@ creation_cell_compare(const ListCell *a, const ListCell *b)
 	return order != 0 ? order : sequence_cell_compare(a, b);
 }
 
+/* Add a unit, unless there would be as many files after as before. */
 static List *
-add_append_unit(List *units, List *files)
+add_append_unit(const LakeTable *table, List *units, List *files)
 {
-	CompactionUnit *unit = palloc0(sizeof(CompactionUnit));
+	CompactionUnit *unit;
+	int64		size = 0;
+	ListCell   *cell;
 
+	foreach(cell, files)
+		size += ((DataFileMeta *) lfirst(cell))->file_size;
+	if (size / Max(table->options->target_file_size, 1) + 1 >= list_length(files))
+		return units;
+	unit = palloc0(sizeof(CompactionUnit));
 	unit->files = files;
 	return lappend(units, unit);
 }
@@ -211,13 +219,13 @@ pick_packs(LakeTable *table, List *files, bool full)
 		weight += file->file_size + OPEN_FILE_COST;
 		if (list_length(pack) > 1 && weight >= table->options->target_file_size * 2)
 		{
-			units = add_append_unit(units, pack);
+			units = add_append_unit(table, units, pack);
 			pack = NIL;
 			weight = 0;
 		}
 	}
-	if (list_length(pack) >= (full ? 2 : Max(table->options->compaction_min_file_num, 2)))
-		units = add_append_unit(units, pack);
+	if (list_length(pack) >= (full ? 2 : table->options->compaction_min_file_num))
+		units = add_append_unit(table, units, pack);
 	return units;
 }
 
@@ -238,12 +246,12 @@ pick_small_stretches(LakeTable *table, List *sorted)
 			stretch = lappend(stretch, file);
 			continue;
 		}
-		if (list_length(stretch) > 1)
-			units = add_append_unit(units, stretch);
+		if (stretch != NIL)
+			units = add_append_unit(table, units, stretch);
 		stretch = NIL;
 	}
-	if (list_length(stretch) > 1)
-		units = add_append_unit(units, stretch);
+	if (stretch != NIL)
+		units = add_append_unit(table, units, stretch);
 	return units;
 }
 
@@ -251,7 +259,7 @@ pick_small_stretches(LakeTable *table, List *sorted)
 static List *
 pick_windows(LakeTable *table, List *sorted)
 {
-	int			min_files = Max(table->options->compaction_min_file_num, 2);
+	int			min_files = table->options->compaction_min_file_num;
 	List	   *units = NIL;
 	List	   *window = NIL;
 	int64		size = 0;
@@ -265,7 +273,7 @@ pick_windows(LakeTable *table, List *sorted)
 		size += file->file_size;
 		if (list_length(window) >= min_files)
 		{
-			units = add_append_unit(units, window);
+			units = add_append_unit(table, units, window);
 			window = NIL;
 			size = 0;
 		}

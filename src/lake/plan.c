@@ -253,8 +253,12 @@ static bool
 plan_filter(const ManifestEntry *entry, void *arg)
 {
 	PlanState  *state = arg;
-	BucketItem *partition = partition_item(state, entry->partition);
+	BucketItem *partition;
 
+	/* postponed buckets are not read, and their manifests neither */
+	if (entry->bucket < 0)
+		return false;
+	partition = partition_item(state, entry->partition);
 	partition->live_files += entry->kind == FILE_ADD ? 1 : -1;
 	return partition->wanted &&
 		scan_pruner_keeps_bucket(state->pruner, entry->bucket, entry->total_buckets);

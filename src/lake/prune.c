@@ -354,8 +354,6 @@ scan_pruner_keeps_bucket(ScanPruner *pruner, int32 bucket, int32 total_buckets)
 {
 	const BucketSet *set;
 
-	if (bucket < 0)
-		return false;
 	if (pruner->nkeys == 0 || total_buckets <= 0)
 		return true;
 	set = find_bucket_set(pruner, total_buckets);
