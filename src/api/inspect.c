@@ -16,9 +16,9 @@
 #include "utils/timestamp.h"
 
 #include "api/lake_relation.h"
+#include "columnar/value_text.h"
 #include "lake/binary_row.h"
 #include "lake/plan.h"
-#include "lake/value_text.h"
 
 #define UNIX_EPOCH_MICROS ((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 #define SNAPSHOT_COLUMNS 14

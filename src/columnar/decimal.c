@@ -140,9 +140,9 @@ decimal_rescale(int128 unscaled, int from_scale, int to_scale, int precision, in
 		int128		rest = unscaled % divisor;
 
 		*result = unscaled / divisor;
-		if (rest >= divisor - rest)
+		if (rest > 0 && rest >= divisor - rest)
 			(*result)++;
-		else if (-rest >= divisor + rest)
+		else if (rest < 0 && -rest >= divisor + rest)
 			(*result)--;
 	}
 	return decimal_fits(*result, precision);

@@ -7,10 +7,10 @@
  */
 #include "postgres.h"
 
+#include "columnar/value_text.h"
 #include "lake/binary_row.h"
 #include "lake/path.h"
 #include "lake/table.h"
-#include "lake/value_text.h"
 
 #define BUCKET_POSTPONED -2
 

@@ -4,11 +4,12 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "columnar/decimal.h"
 #include "common/shortest_dec.h"
-#include "lake/value_text.h"
+#include "columnar/value_text.h"
 #include "mb/pg_wchar.h"
 
 #define SECONDS_PER_DAY 86400
@@ -22,7 +23,7 @@
  * 146097 days.
  */
 static void
-append_date(StringInfo out, int64 days)
+split_date(int64 days, int64 *year, int *month, int *day)
 {
 	int64		shifted = days + 719468;	/* since 0000-03-01 */
 	int64		era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
@@ -30,13 +31,38 @@ append_date(StringInfo out, int64 days)
 	int			year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
 	int			day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
 	int			month_index = (5 * day_of_year + 2) / 153;	/* 0: March */
-	int			day = day_of_year - (153 * month_index + 2) / 5 + 1;
-	int			month = month_index < 10 ? month_index + 3 : month_index - 9;
-	int64		year = era * 400 + year_of_era + (month <= 2 ? 1 : 0);
 
+	*day = day_of_year - (153 * month_index + 2) / 5 + 1;
+	*month = month_index < 10 ? month_index + 3 : month_index - 9;
+	*year = era * 400 + year_of_era + (*month <= 2 ? 1 : 0);
+}
+
+/* ISO: years that are not of four digits have a sign. */
+static void
+append_iso_date(StringInfo out, int64 days)
+{
+	int64		year;
+	int			month;
+	int			day;
+
+	split_date(days, &year, &month, &day);
 	if (year < 0 || year > 9999)
 		appendStringInfoChar(out, year < 0 ? '-' : '+');
 	appendStringInfo(out, "%04lld-%02d-%02d", (long long) (year < 0 ? -year : year), month, day);
+}
+
+/* SQL: the last four digits of the year, which before the year 0 are no digits. */
+static void
+append_sql_date(StringInfo out, int64 days)
+{
+	int64		year;
+	int			month;
+	int			day;
+
+	split_date(days, &year, &month, &day);
+	for (int divisor = 1000; divisor > 0; divisor /= 10)
+		appendStringInfoChar(out, (char) ('0' + year / divisor % 10));
+	appendStringInfo(out, "-%02d-%02d", month, day);
 }
 
 /* Split a timestamp into day, second of the day and nanosecond. */
@@ -67,7 +93,7 @@ split_timestamp(const DataType *type, const Scalar *value, int64 *days, int *sec
 static void
 append_iso_timestamp(StringInfo out, int64 days, int second, int nanos)
 {
-	append_date(out, days);
+	append_iso_date(out, days);
 	appendStringInfo(out, "T%02d:%02d", second / 3600, second / 60 % 60);
 	if (second % 60 == 0 && nanos == 0)
 		return;
@@ -88,7 +114,7 @@ append_sql_timestamp(StringInfo out, int64 days, int second, int nanos, int prec
 {
 	char		fraction[16];
 
-	append_date(out, days);
+	append_sql_date(out, days);
 	appendStringInfo(out, " %02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60);
 	if (precision > 0)
 	{
@@ -175,6 +201,7 @@ static void
 append_java_float(StringInfo out, double value, const char *shortest)
 {
 	char		digits[DOUBLE_SHORTEST_DECIMAL_LEN];
+	char		denormal[DOUBLE_SHORTEST_DECIMAL_LEN];
 	int			ndigits;
 	int			point;
 
@@ -191,6 +218,12 @@ append_java_float(StringInfo out, double value, const char *shortest)
 		return;
 	}
 
+	/* the two digits that are nearest, not the shortest single one that reads back */
+	if (fabs(value) < FLT_MIN && (shortest[0] == '-' ? shortest[2] : shortest[1]) == 'e')
+	{
+		snprintf(denormal, sizeof(denormal), "%.1e", value);
+		shortest = denormal;
+	}
 	split_shortest(shortest, digits, &point);
 	ndigits = (int) strlen(digits);
 	if (point < -2 || point > 7)
@@ -212,8 +245,8 @@ append_float(StringInfo out, float value)
 	append_java_float(out, value, shortest);
 }
 
-static void
-append_double(StringInfo out, double value)
+void
+double_to_text(StringInfo out, double value)
 {
 	char		shortest[DOUBLE_SHORTEST_DECIMAL_LEN];
 
@@ -284,7 +317,7 @@ value_to_text(StringInfo out, const DataType *type, const Scalar *value, ValueTe
 			append_float(out, value->v.f32);
 			return true;
 		case TYPE_DOUBLE:
-			append_double(out, value->v.f64);
+			double_to_text(out, value->v.f64);
 			return true;
 		case TYPE_DECIMAL:
 			decimal_to_text(out, type->physical == PHYSICAL_INT128 ? value->v.i128 : value->v.i64, type->scale);
@@ -300,7 +333,7 @@ value_to_text(StringInfo out, const DataType *type, const Scalar *value, ValueTe
 			if (style == VALUE_TEXT_LEGACY)
 				appendStringInfo(out, "%d", value->v.i32);
 			else
-				append_date(out, value->v.i32);
+				append_sql_date(out, value->v.i32);
 			return true;
 		case TYPE_TIME:
 			if (style == VALUE_TEXT_LEGACY)

@@ -1,8 +1,9 @@
 /*
  * value_text.h
- *		Values as Java prints them, for the names of partition folders.
+ *		Values as Java prints them: in names of partition folders, and where
+ *		columns become strings.
  *
- * Source: format digest section 1, "Partition directory text".
+ * Source: format digest sections 1, "Partition directory text", and 2.4.
  */
 #ifndef STREAMHOUSE_VALUE_TEXT_H
 #define STREAMHOUSE_VALUE_TEXT_H
@@ -20,5 +21,8 @@ typedef enum ValueTextStyle
  * depends on the writing process, or is none.
  */
 extern bool value_to_text(StringInfo out, const DataType *type, const Scalar *value, ValueTextStyle style);
+
+/* As Double.toString of Java 19. */
+extern void double_to_text(StringInfo out, double value);
 
 #endif							/* STREAMHOUSE_VALUE_TEXT_H */
