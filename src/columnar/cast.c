@@ -228,6 +228,25 @@ cast_is_identity(const DataType *from, const DataType *to)
 	}
 }
 
+bool
+cast_is_widening(const DataType *from, const DataType *to)
+{
+	return type_family(from) == FAMILY_INTEGER && type_family(to) == FAMILY_INTEGER &&
+		physical_size(from->physical) < physical_size(to->physical);
+}
+
+bool
+cast_integer(const DataType *from, const DataType *to, Scalar *value)
+{
+	int64		integer;
+
+	if (value->isnull)
+		return true;
+	integer = cast_get_integer(from, value);
+	cast_set_integer(to, value, integer);
+	return cast_get_integer(to, value) == integer;
+}
+
 /* ---- vectors ---- */
 
 Cast *

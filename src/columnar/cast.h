@@ -20,6 +20,12 @@ extern bool cast_is_supported(const DataType *from, const DataType *to);
 /* Are values of the one type, as they lie in memory, the same values of the other? */
 extern bool cast_is_identity(const DataType *from, const DataType *to);
 
+/* Of integers: is the second type the wider one? */
+extern bool cast_is_widening(const DataType *from, const DataType *to);
+
+/* An integer as one of another type; false when it does not fit. */
+extern bool cast_integer(const DataType *from, const DataType *to, Scalar *value);
+
 /* In CurrentMemoryContext; the cast must be supported, the types must outlive it. */
 extern Cast *cast_create(const DataType *from, const DataType *to);
 

@@ -135,15 +135,22 @@ predicate_combine(PredicateOp op, List *children)
 	return predicate;
 }
 
-static Predicate *
-remap_children(const Predicate *predicate, const int *map)
+/* The tree with other leaves. */
+Predicate *
+predicate_rewrite(const Predicate *predicate, PredicateRewrite rewrite, void *arg)
 {
 	List	   *children = NIL;
 	ListCell   *cell;
 
+	if (predicate == NULL)
+		return NULL;
+	if (predicate->op == PREDICATE_FALSE)
+		return make_predicate(PREDICATE_FALSE);
+	if (predicate->op != PREDICATE_AND && predicate->op != PREDICATE_OR)
+		return rewrite(predicate, arg);
 	foreach(cell, predicate->children)
 	{
-		Predicate  *child = predicate_remap((const Predicate *) lfirst(cell), map);
+		Predicate  *child = predicate_rewrite((const Predicate *) lfirst(cell), rewrite, arg);
 
 		if (child != NULL)
 			children = lappend(children, child);
@@ -153,24 +160,25 @@ remap_children(const Predicate *predicate, const int *map)
 	return predicate_combine(predicate->op, children);
 }
 
+static Predicate *
+remap_leaf(const Predicate *leaf, void *arg)
+{
+	const int  *map = (const int *) arg;
+	Predicate  *copy;
+
+	if (map[leaf->column] < 0)
+		return NULL;
+	copy = make_predicate(leaf->op);
+	*copy = *leaf;
+	copy->column = map[leaf->column];
+	return copy;
+}
+
 /* Columns renumbered; what has no number there is taken as true. */
 Predicate *
 predicate_remap(const Predicate *predicate, const int *map)
 {
-	Predicate  *copy;
-
-	if (predicate == NULL)
-		return NULL;
-	if (predicate->op == PREDICATE_AND || predicate->op == PREDICATE_OR)
-		return remap_children(predicate, map);
-	if (predicate->op != PREDICATE_FALSE && map[predicate->column] < 0)
-		return NULL;
-
-	copy = make_predicate(predicate->op);
-	*copy = *predicate;
-	if (predicate->op != PREDICATE_FALSE)
-		copy->column = map[predicate->column];
-	return copy;
+	return predicate_rewrite(predicate, remap_leaf, unconstify(int *, map));
 }
 
 /* Mark used[column] for every column of the tree. */

@@ -80,10 +80,14 @@ extern int	predicate_filter(const Predicate *predicate, Vector *const *columns, 
 extern bool predicate_may_match(const Predicate *predicate, int64 row_count, StatisticsLookup lookup, void *arg);
 
 /*
- * Columns renumbered by map[old] = new; a leaf whose column maps to -1 is
- * taken as "may be true": an AND loses that child, an OR vanishes as a whole.
- * NULL when nothing is left.  The result is a weaker predicate.
+ * The tree with other leaves.  A leaf for which rewrite returns NULL is taken
+ * as "may be true": an AND loses that child, an OR vanishes as a whole.  NULL
+ * when nothing is left.  The result is a weaker predicate if rewrite's are.
  */
+typedef Predicate *(*PredicateRewrite) (const Predicate *leaf, void *arg);
+extern Predicate *predicate_rewrite(const Predicate *predicate, PredicateRewrite rewrite, void *arg);
+
+/* Columns renumbered by map[old] = new; leaves of columns that map to -1 may be true, as above. */
 extern Predicate *predicate_remap(const Predicate *predicate, const int *map);
 
 /* Mark used[column] for every column of the tree. */

@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "columnar/cast.h"
 #include "lake/binary_row.h"
 #include "lake/data_file.h"
 
@@ -24,6 +25,9 @@ typedef struct FieldMapping
 {
 	FieldSource source;
 	int			column;			/* of the format reader; SOURCE_FILE */
+	const DataType *file_type;	/* SOURCE_FILE */
+	Cast	   *cast;			/* from the file's type; NULL: values are read as they are */
+	Vector	   *uncast;			/* values of the file's type, to be cast */
 	int			partition_key;	/* SOURCE_PARTITION */
 } FieldMapping;
 
@@ -135,21 +139,27 @@ find_file_field(const DataFileReader *reader, int field)
 	return NULL;
 }
 
+/* What makes the file's values those of the table's type, if they are others. */
 static void
-check_field_type(const DataFileReader *reader, const DataField *wanted, const DataField *found)
+prepare_cast(const DataFileReader *reader, FieldMapping *mapping, const DataField *wanted)
 {
-	if (!type_equal(wanted->type, found->type))
+	if (cast_is_identity(mapping->file_type, wanted->type))
+		return;
+	if (!cast_is_supported(mapping->file_type, wanted->type))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("column \"%s\" of table \"%s\" changed its type, which is not supported",
 						wanted->name, reader->table->name),
 				 errdetail("It is %s now and %s in data file \"%s\".",
-						   type_to_text(wanted->type), type_to_text(found->type), reader->file->file_name)));
+						   type_to_text(wanted->type), type_to_text(mapping->file_type),
+						   reader->file->file_name)));
+	mapping->cast = cast_create(mapping->file_type, wanted->type);
+	mapping->uncast = vector_create(mapping->file_type, BATCH_ROWS);
 }
 
 /*
  * Decide where each field comes from; columns gets those to ask of the
- * format, under the names they have in the file.
+ * format, under the names and of the types that they have in the file.
  */
 static int
 map_fields(DataFileReader *reader, const int *fields, int nfields, DataField *columns)
@@ -176,36 +186,42 @@ map_fields(DataFileReader *reader, const int *fields, int nfields, DataField *co
 			mapping->source = SOURCE_NULL;
 			continue;
 		}
-		check_field_type(reader, wanted, found);
 		mapping->source = SOURCE_FILE;
+		mapping->file_type = found->type;
+		prepare_cast(reader, mapping, wanted);
 		mapping->column = ncolumns;
-		columns[ncolumns] = *found;
-		columns[ncolumns].type = wanted->type;
-		ncolumns++;
+		columns[ncolumns++] = *found;
 	}
 	return ncolumns;
 }
 
-/* The predicate as far as it is about columns asked of the format. */
+/*
+ * A leaf of the predicate over the columns asked of the format, NULL if there
+ * is none such.  Of casts only those of integers to wider ones keep the order
+ * (2.4); the values must be some of the file's type.
+ */
 static Predicate *
-remap_predicate(const DataFileReader *reader, const Predicate *predicate)
+rewrite_leaf(const Predicate *leaf, void *arg)
 {
-	int			nfields = reader->table->schema->nfields;
-	int		   *map;
-	Predicate  *result;
+	const DataFileReader *reader = arg;
+	const FieldMapping *mapping = &reader->mappings[leaf->column + NSYSTEM_FIELDS];
+	const DataType *type = leaf->type;
+	Scalar	   *values;
 
-	if (predicate == NULL)
+	if (mapping->source != SOURCE_FILE)
 		return NULL;
-	map = palloc(Max(nfields, 1) * sizeof(int));
-	for (int i = 0; i < nfields; i++)
+	if (mapping->cast == NULL)
+		return predicate_leaf(leaf->op, mapping->column, type, leaf->values, leaf->nvalues);
+	if (!cast_is_widening(mapping->file_type, type))
+		return NULL;
+	values = palloc(Max(leaf->nvalues, 1) * sizeof(Scalar));
+	for (int i = 0; i < leaf->nvalues; i++)
 	{
-		const FieldMapping *mapping = &reader->mappings[i + NSYSTEM_FIELDS];
-
-		map[i] = mapping->source == SOURCE_FILE ? mapping->column : -1;
+		values[i] = leaf->values[i];
+		if (!cast_integer(type, mapping->file_type, &values[i]))
+			return NULL;
 	}
-	result = predicate_remap(predicate, map);
-	pfree(map);
-	return result;
+	return predicate_leaf(leaf->op, mapping->column, mapping->file_type, values, leaf->nvalues);
 }
 
 /* Keys and system columns are never absent: a file without them is damaged. */
@@ -248,7 +264,7 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 						   "partition", path);
 	options.ncolumns = map_fields(reader, fields, nfields, columns);
 	options.columns = columns;
-	options.predicate = remap_predicate(reader, predicate);
+	options.predicate = predicate_rewrite(predicate, rewrite_leaf, reader);
 	options.counters = counters;
 	options.file_size = file->file_size > 0 ? file->file_size : 0;
 	reader->storage = storage_open(path);
@@ -274,6 +290,25 @@ data_file_may_have_more(const DataFileReader *reader)
 	return reader->format->first_row + reader->format->nrows < reader->format->file_rows;
 }
 
+/* Read in the file's type, and cast what is selected. */
+static void
+read_cast_column(DataFileReader *reader, int field, const int32 *selection, int nselected, Vector *out)
+{
+	const FieldMapping *mapping = &reader->mappings[field + NSYSTEM_FIELDS];
+	const char *failure;
+
+	format_read_column(reader->format, mapping->column, selection, nselected, mapping->uncast);
+	failure = cast_vector(mapping->cast, mapping->uncast, selection,
+						  selection == NULL ? reader->format->nrows : nselected, out);
+	if (failure != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("column \"%s\" of table \"%s\" cannot be read as %s from data file \"%s\"",
+						table_field(reader->table, field)->name, reader->table->name,
+						type_to_text(out->type), reader->file->file_name),
+				 errdetail("%s", failure)));
+}
+
 void
 data_file_read_field(DataFileReader *reader, int field, const int32 *selection, int nselected, Vector *out)
 {
@@ -282,7 +317,10 @@ data_file_read_field(DataFileReader *reader, int field, const int32 *selection, 
 	switch (mapping->source)
 	{
 		case SOURCE_FILE:
-			format_read_column(reader->format, mapping->column, selection, nselected, out);
+			if (mapping->cast != NULL)
+				read_cast_column(reader, field, selection, nselected, out);
+			else
+				format_read_column(reader->format, mapping->column, selection, nselected, out);
 			break;
 		case SOURCE_PARTITION:
 			vector_set_constant(out, &reader->partition_values[mapping->partition_key], reader->format->nrows);

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "columnar/cast.h"
 #include "columnar/compare.h"
 #include "lake/binary_row.h"
 #include "lake/plan.h"
@@ -447,6 +448,7 @@ file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, Co
 {
 	const DataField *wanted = &table->schema->fields[field];
 	const TableSchema *schema = lake_table_schema(table, file->schema_id);
+	const DataType *file_type;
 	int			file_field;
 
 	memset(out, 0, sizeof(*out));
@@ -461,11 +463,17 @@ file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, Co
 		out->null_count = file->row_count;
 		return true;
 	}
-	/* bounds of another type do not order as ours; those of files that list their columns may be of others */
-	if (!type_equal(schema->fields[file_field].type, wanted->type) ||
-		(file->has_write_cols && !file->has_value_stats_cols))
+	/* bounds of files that list their columns may be of others */
+	if (file->has_write_cols && !file->has_value_stats_cols)
 		return false;
-	return value_column_statistics(file, schema, file_field, out);
+	/* bounds of most other types do not order as ours */
+	file_type = schema->fields[file_field].type;
+	if (cast_is_identity(file_type, wanted->type))
+		return value_column_statistics(file, schema, file_field, out);
+	return cast_is_widening(file_type, wanted->type) &&
+		value_column_statistics(file, schema, file_field, out) &&
+		cast_integer(file_type, wanted->type, &out->min) &&
+		cast_integer(file_type, wanted->type, &out->max);
 }
 
 static const ColumnStatistics *
