@@ -9,6 +9,7 @@
 #include "columnar/cast.h"
 #include "lake/binary_row.h"
 #include "lake/data_file.h"
+#include "lake/deletion_vector.h"
 
 #define NSYSTEM_FIELDS 2
 
@@ -40,6 +41,7 @@ struct DataFileReader
 	Scalar	   *partition_values;
 	StorageFile *storage;
 	FormatReader *format;
+	DeletionVector *deletions;	/* NULL: no row is deleted */
 };
 
 static DataType sequence_number_type = {.root = TYPE_BIGINT, .nullable = false, .physical = PHYSICAL_INT64};
@@ -275,6 +277,8 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 				 errmsg("data file \"%s\" has " INT64_FORMAT " rows, the manifest says " INT64_FORMAT,
 						path, reader->format->file_rows, file->row_count)));
 	check_required_columns(reader, path);
+	if (file->deletions != NULL)
+		reader->deletions = deletion_vector_load(file->deletions, file->file_name, file->row_count);
 	return reader;
 }
 
@@ -282,6 +286,18 @@ int
 data_file_next(DataFileReader *reader)
 {
 	return format_next(reader->format) ? reader->format->nrows : 0;
+}
+
+int
+data_file_live_rows(const DataFileReader *reader, int32 *rows)
+{
+	int			nrows = reader->format->nrows;
+
+	if (reader->deletions != NULL)
+		return deletion_vector_live_rows(reader->deletions, reader->format->first_row, nrows, rows);
+	for (int i = 0; i < nrows; i++)
+		rows[i] = i;
+	return nrows;
 }
 
 bool

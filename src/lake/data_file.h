@@ -36,6 +36,9 @@ extern DataFileReader *data_file_open(LakeTable *table, BytesView partition, int
 /* Move to the next batch: its number of rows, 0 at the end. */
 extern int	data_file_next(DataFileReader *reader);
 
+/* List the rows of the batch that are not deleted; their number, which may be 0. */
+extern int	data_file_live_rows(const DataFileReader *reader, int32 *rows);
+
 /* Are there rows after the current batch, as far as is known without looking? */
 extern bool data_file_may_have_more(const DataFileReader *reader);
 

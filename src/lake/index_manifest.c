@@ -2,8 +2,8 @@
  * index_manifest.c
  *		The index files of a snapshot.
  *
- * Readers ask that no rows of data files are marked as deleted; hash indexes are
- * of no account to them.  Expiration asks which files there are.
+ * Readers ask for deletion vectors; hash indexes are of no account to them.
+ * Expiration asks which files there are.
  */
 #include "postgres.h"
 
@@ -11,18 +11,27 @@
 #include "lake/index_manifest.h"
 #include "lake/path.h"
 
-#define DELETION_VECTORS "DELETION_VECTORS"
+static const AvroField deletion_range_fields[] = {
+	{"f0", AVRO_TO_STRING, offsetof(DeletionRange, data_file), AVRO_NO_OFFSET},
+	{"f1", AVRO_TO_INT64, offsetof(DeletionRange, offset), AVRO_NO_OFFSET},
+	{"f2", AVRO_TO_INT64, offsetof(DeletionRange, length), AVRO_NO_OFFSET},
+	{"_CARDINALITY", AVRO_TO_INT64, offsetof(DeletionRange, cardinality),
+	offsetof(DeletionRange, has_cardinality), .optional = true},
+};
 
-typedef struct IndexEntry
-{
-	char	   *index_type;
-	char	   *file_name;
-	char	   *external_path;	/* or NULL */
-} IndexEntry;
+static const AvroLayout deletion_range_layout = {
+	sizeof(DeletionRange), lengthof(deletion_range_fields), deletion_range_fields
+};
 
 static const AvroField index_entry_fields[] = {
+	{"_PARTITION", AVRO_TO_BYTES, offsetof(IndexEntry, partition), AVRO_NO_OFFSET},
+	{"_BUCKET", AVRO_TO_INT32, offsetof(IndexEntry, bucket), AVRO_NO_OFFSET},
 	{"_INDEX_TYPE", AVRO_TO_STRING, offsetof(IndexEntry, index_type), AVRO_NO_OFFSET},
 	{"_FILE_NAME", AVRO_TO_STRING, offsetof(IndexEntry, file_name), AVRO_NO_OFFSET},
+	{"_FILE_SIZE", AVRO_TO_INT64, offsetof(IndexEntry, file_size), AVRO_NO_OFFSET},
+	{"_ROW_COUNT", AVRO_TO_INT64, offsetof(IndexEntry, row_count), AVRO_NO_OFFSET},
+	{"_DELETIONS_VECTORS_RANGES", AVRO_TO_RECORD_LIST, offsetof(IndexEntry, ranges), AVRO_NO_OFFSET,
+	.optional = true, .record = &deletion_range_layout},
 	{"_EXTERNAL_PATH", AVRO_TO_STRING, offsetof(IndexEntry, external_path), AVRO_NO_OFFSET, .optional = true},
 };
 
@@ -30,25 +39,57 @@ static const AvroLayout index_entry_layout = {
 	sizeof(IndexEntry), lengthof(index_entry_fields), index_entry_fields
 };
 
-static void
-refuse_deletion_vectors(void *record, void *arg)
+char *
+index_file_path(const LakeTable *table, const IndexEntry *entry)
 {
-	const IndexEntry *entry = record;
+	char	   *directory;
+
+	if (entry->external_path != NULL)
+		return lake_external_path(table, entry->external_path);
+	if (!table->options->index_file_in_data_dir)
+		return index_path(table->location, entry->file_name);
+	directory = lake_bucket_directory(table, entry->partition, entry->bucket);
+	return named_file_path(table->location, directory, entry->file_name);
+}
+
+typedef struct EntryVisitor
+{
+	IndexEntryCallback callback;
+	void	   *arg;
+} EntryVisitor;
+
+static void
+visit_entry(void *record, void *arg)
+{
+	EntryVisitor *visitor = arg;
+
+	visitor->callback(record, visitor->arg);
+}
+
+void
+index_manifest_read(const char *table_location, const char *name, IndexEntryCallback callback, void *arg)
+{
+	EntryVisitor visitor = {.callback = callback, .arg = arg};
+
+	avro_read_file(manifest_path(table_location, name), -1, &index_entry_layout, visit_entry, &visitor);
+}
+
+static void
+refuse_deletion_vectors(const IndexEntry *entry, void *arg)
+{
 	const LakeTable *table = arg;
 
-	if (strcmp(entry->index_type, DELETION_VECTORS) == 0)
+	if (strcmp(entry->index_type, INDEX_DELETION_VECTORS) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("table \"%s\" has deletion vectors, which are not supported", table->name)));
+				 errmsg("table \"%s\" has deletion vectors, which can only be read", table->name)));
 }
 
 void
 index_manifest_refuse_deletion_vectors(LakeTable *table, const LakeSnapshot *snapshot)
 {
-	if (snapshot->index_manifest == NULL)
-		return;
-	avro_read_file(manifest_path(table->location, snapshot->index_manifest), -1,
-				   &index_entry_layout, refuse_deletion_vectors, table);
+	if (snapshot->index_manifest != NULL)
+		index_manifest_read(table->location, snapshot->index_manifest, refuse_deletion_vectors, table);
 }
 
 typedef struct CollectNames
@@ -58,9 +99,8 @@ typedef struct CollectNames
 } CollectNames;
 
 static void
-collect_name(void *record, void *arg)
+collect_name(const IndexEntry *entry, void *arg)
 {
-	const IndexEntry *entry = record;
 	CollectNames *collect = arg;
 	MemoryContext old;
 
@@ -76,6 +116,6 @@ index_manifest_file_names(const char *table_location, const char *name)
 {
 	CollectNames collect = {CurrentMemoryContext, NIL};
 
-	avro_read_file(manifest_path(table_location, name), -1, &index_entry_layout, collect_name, &collect);
+	index_manifest_read(table_location, name, collect_name, &collect);
 	return collect.names;
 }

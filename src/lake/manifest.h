@@ -62,6 +62,7 @@ typedef struct DataFileMeta
 	int64		first_row_id;
 	bool		has_write_cols;
 	List	   *write_cols;		/* char * */
+	const struct DeletionVectorPlace *deletions;	/* not stored: where its deletion vector lies; NULL none */
 	bool		unpublished;	/* not stored: of this transaction, newer than all published files */
 } DataFileMeta;
 

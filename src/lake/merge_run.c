@@ -260,20 +260,18 @@ read_kinds(MergeRun *run)
 
 /* Take the batch that the reader stands on; false if none of its rows takes part. */
 static bool
-take_batch(MergeRun *run, int nrows)
+take_batch(MergeRun *run)
 {
 	const MergeSource *source = run->source;
 
 	memset(run->loaded, 0, source->nfields * sizeof(bool));
-	for (int i = 0; i < nrows; i++)
-		run->rows[i] = i;
-	run->nrows = nrows;
+	run->nrows = data_file_live_rows(run->reader, run->rows);
 	run->cursor = 0;
 	run->pending = 0;
-	for (int i = 0; i < source->nkeys; i++)
-		read_column(run, i, run->rows, nrows);
-	if (source->key_predicate != NULL)
-		run->nrows = predicate_filter(source->key_predicate, run->key_vectors, run->rows, nrows);
+	for (int i = 0; i < source->nkeys && run->nrows > 0; i++)
+		read_column(run, i, run->rows, run->nrows);
+	if (source->key_predicate != NULL && run->nrows > 0)
+		run->nrows = predicate_filter(source->key_predicate, run->key_vectors, run->rows, run->nrows);
 	if (run->nrows == 0)
 		return false;
 	check_keys(run);
@@ -288,15 +286,12 @@ merge_run_load(MergeRun *run)
 {
 	for (;;)
 	{
-		int			nrows;
-
 		CHECK_FOR_INTERRUPTS();
 		if (run->reader == NULL && !open_next_file(run))
 			return false;
-		nrows = data_file_next(run->reader);
-		if (nrows == 0)
+		if (data_file_next(run->reader) == 0)
 			close_file(run);
-		else if (take_batch(run, nrows))
+		else if (take_batch(run))
 			return true;
 	}
 }

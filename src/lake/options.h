@@ -40,6 +40,8 @@ typedef struct TableOptions
 	char	   *data_file_prefix;
 	char	   *data_path_directory;	/* or NULL */
 	bool		thin_mode;
+	bool		index_file_in_data_dir;
+	bool		deletion_vectors;
 	char	   *partition_default_name;
 	bool		partition_legacy_name;
 	bool		stats_dense_store;

@@ -162,7 +162,7 @@ lake_bucket_directory(const LakeTable *table, BytesView partition, int32 bucket)
 	return out.data;
 }
 
-/* Full path of a data file.  It never leads out of the table's own folder. */
+/* Full path of a data file.  It leads out of the table's own folder only if metadata says so. */
 char *
 lake_data_file_path(const LakeTable *table, BytesView partition, int32 bucket, const DataFileMeta *file)
 {
@@ -170,10 +170,7 @@ lake_data_file_path(const LakeTable *table, BytesView partition, int32 bucket, c
 	char	   *path;
 
 	if (file->external_path != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("table \"%s\" has a data file at an external path, which is not supported", table->name),
-				 errdetail("The file is \"%s\".", file->external_path)));
+		return lake_external_path(table, file->external_path);
 	if (!path_step_is_safe(file->file_name))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),

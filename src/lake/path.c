@@ -41,8 +41,7 @@ path_step_is_safe(const char *name)
 	return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* The path of a file that metadata names. */
-static char *
+char *
 named_file_path(const char *table_location, const char *folder, const char *name)
 {
 	if (!path_step_is_safe(name))

@@ -14,6 +14,8 @@ extern char *schema_path(const char *table_location, int64 id);
 extern char *snapshot_path(const char *table_location, int64 id);
 extern char *changelog_path(const char *table_location, int64 id);
 extern char *tag_path(const char *table_location, const char *tag);
+/* The path of a file that metadata names, in a folder of the table. */
+extern char *named_file_path(const char *table_location, const char *folder, const char *name);
 extern char *manifest_path(const char *table_location, const char *name);	/* lists, too */
 extern char *index_path(const char *table_location, const char *name);
 extern char *statistics_path(const char *table_location, const char *name);

@@ -12,8 +12,8 @@
 
 #include "common/hashfn.h"
 #include "lake/data_file.h"
+#include "lake/deletion_vector.h"
 #include "lake/entry_merge.h"
-#include "lake/index_manifest.h"
 #include "lake/plan.h"
 #include "lake/prune.h"
 #include "lake/sections.h"
@@ -245,6 +245,13 @@ partition_item(PlanState *state, BytesView partition)
 	return item;
 }
 
+/* With deletion vectors, level 0 shows only after it was compacted, which makes the vectors. */
+static bool
+is_hidden(const LakeTable *table, const DataFileMeta *file)
+{
+	return table->options->deletion_vectors && table->has_primary_key && file->level == 0;
+}
+
 /*
  * Is the entry in a bucket that may matter?  Live files are counted here, as
  * ADD less DELETE, so that nothing need be kept of partitions that do not.
@@ -260,7 +267,7 @@ plan_filter(const ManifestEntry *entry, void *arg)
 		return false;
 	partition = partition_item(state, entry->partition);
 	partition->live_files += entry->kind == FILE_ADD ? 1 : -1;
-	return partition->wanted &&
+	return partition->wanted && !is_hidden(state->table, entry->file) &&
 		scan_pruner_keeps_bucket(state->pruner, entry->bucket, entry->total_buckets);
 }
 
@@ -305,6 +312,8 @@ plan_entries(PlanState *state, const ScanRequest *request)
 		visit_delete(lfirst(cell), &scan);
 	live_scan_read(&scan, state->table->location, manifests);
 	published = scan.live;
+	if (request->snapshot != NULL)
+		deletion_vectors_find(state->table, request->snapshot, published);
 	scan.live = NIL;
 	foreach(cell, request->extra_entries)
 		visit_add(lfirst(cell), &scan);
@@ -424,9 +433,12 @@ add_raw_splits(PlanState *state, const BucketKey *key, int32 total_buckets, List
 		add_split(state, key, total_buckets, pack, true);
 }
 
-/* Files of one level above 0 without deletes lie apart: nothing is to be merged. */
+/*
+ * Files of one level above 0 without deletes lie apart: nothing is to be merged.
+ * Where deletion vectors have marked older rows, levels do not matter.
+ */
 static bool
-files_need_no_merge(List *files)
+files_need_no_merge(const LakeTable *table, List *files)
 {
 	const DataFileMeta *first = linitial(files);
 	ListCell   *cell;
@@ -435,7 +447,8 @@ files_need_no_merge(List *files)
 	{
 		const DataFileMeta *file = lfirst(cell);
 
-		if (file->level == 0 || file->level != first->level || data_file_may_have_deletes(file))
+		if (file->level == 0 || data_file_may_have_deletes(file) ||
+			(file->level != first->level && !table->options->deletion_vectors))
 			return false;
 	}
 	return true;
@@ -465,7 +478,7 @@ add_bucket_splits(PlanState *state, const BucketKey *key)
 	ListCell   *cell;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!state->table->has_primary_key || files_need_no_merge(bucket->files))
+	if (!state->table->has_primary_key || files_need_no_merge(state->table, bucket->files))
 	{
 		add_raw_splits(state, key, bucket->total_buckets, bucket->files);
 		return;
@@ -505,8 +518,6 @@ scan_plan(LakeTable *table, const ScanRequest *request)
 	state.partitions = bucket_map_create(state.context, 64, NULL);
 	state.buckets = bucket_map_create(state.context, 64, NULL);
 	state.pruner = scan_pruner_create(table, request->predicate);
-	if (request->snapshot != NULL && !request->truncated)
-		index_manifest_refuse_deletion_vectors(table, request->snapshot);
 	group_by_bucket(&state, plan_entries(&state, request));
 	foreach(cell, state.bucket_order)
 		add_bucket_splits(&state, lfirst(cell));

@@ -210,7 +210,9 @@ filter_rows(TableReader *reader, int nrows)
 {
 	int			nselected = nrows;
 
-	if (reader->nsteps > 0)
+	if (reader->file != NULL)
+		nselected = data_file_live_rows(reader->file, reader->selection);
+	else if (reader->nsteps > 0)
 	{
 		for (int i = 0; i < nrows; i++)
 			reader->selection[i] = i;

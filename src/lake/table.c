@@ -125,9 +125,57 @@ lake_table_copy(const LakeTable *table)
 	MemoryContext context = table_context_create();
 	MemoryContext old = MemoryContextSwitchTo(context);
 	TableSchema *copy = schema_copy(table->schema);
+	LakeTable  *result;
 
 	MemoryContextSwitchTo(old);
-	return make_table(context, table->location, table->name, copy);
+	result = make_table(context, table->location, table->name, copy);
+	result->allow_external_paths = table->allow_external_paths;
+	return result;
+}
+
+/* Does a path stay below a folder, as its text says? */
+static bool
+is_below(const char *path, const char *folder, size_t length)
+{
+	char	   *copy;
+	char	   *rest;
+	char	   *step;
+
+	if (strncmp(path, folder, length) != 0 || path[length] != '/')
+		return false;
+	copy = rest = pstrdup(path);
+	while ((step = strsep(&rest, "/")) != NULL)
+		if (strcmp(step, "..") == 0)
+			return false;
+	pfree(copy);
+	return true;
+}
+
+char *
+lake_external_path(const LakeTable *table, const char *path)
+{
+	const char *local = path;
+	const char *database = strrchr(table->location, '/');
+	const char *warehouse_end;
+
+	/* Java writes "file:/x" as well as "file:///x" */
+	if (strncmp(local, "file:", 5) == 0)
+		local += strncmp(local, "file://", 7) == 0 ? 7 : 5;
+	if (local[0] != '/')
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has a file in a store that is not supported", table->name),
+				 errdetail("The file is \"%s\".", path)));
+	/* the location is <warehouse>/<database>.db/<table> */
+	for (warehouse_end = database - 1; *warehouse_end != '/'; warehouse_end--)
+		;
+	if (!table->allow_external_paths && !is_below(local, table->location, warehouse_end - table->location))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("table \"%s\" has a file outside of its warehouse", table->name),
+				 errdetail("The file is \"%s\".", path),
+				 errhint("The server's option \"allow_external_paths\" allows it.")));
+	return pstrdup(local);
 }
 
 LakeTable *

@@ -21,6 +21,7 @@ typedef struct LakeTable
 	const DataType **partition_types;	/* npartition_keys */
 	const DataType **key_types; /* ntrimmed_keys, NOT NULL */
 	bool		has_primary_key;
+	bool		allow_external_paths;	/* files may lie outside of the warehouse */
 	List	   *old_schemas;	/* TableSchema *, loaded on demand by table_schema */
 } LakeTable;
 
@@ -63,6 +64,12 @@ extern char *lake_bucket_directory(const LakeTable *table, BytesView partition, 
 
 /* Full path of a data file. */
 extern char *lake_data_file_path(const LakeTable *table, BytesView partition, int32 bucket, const DataFileMeta *file);
+
+/*
+ * The path of a file that metadata says to be elsewhere.  ERROR when it is
+ * outside of the warehouse, unless the table allows that.
+ */
+extern char *lake_external_path(const LakeTable *table, const char *path);
 
 /* "k=v/k=v" for messages and views (unescaped values). */
 extern char *lake_partition_text(const LakeTable *table, BytesView partition);
