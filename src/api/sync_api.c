@@ -235,7 +235,7 @@ position_is_visible(const SyncWait *wait, ConditionVariable **progress, char **e
 	*progress = NULL;
 	*error = NULL;
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	shared = shared_sync_find(wait->sync->slot);
+	shared = shared_sync_find(MyDatabaseId, wait->sync->slot);
 	if (shared)
 	{
 		visible = shared->visible >= wait->position;

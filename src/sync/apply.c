@@ -115,10 +115,19 @@ apply_truncate(SyncStream *stream, SyncTable *table)
 	table->pending_rows = 0;
 }
 
+typedef struct FlushContext
+{
+	const SyncTable *table;
+	XLogRecPtr	boundary;
+} FlushContext;
+
 static void
 flush_error_context(void *arg)
 {
-	errcontext("writing to lake table \"%s\"", ((const SyncTable *) arg)->lake->name);
+	const FlushContext *context = arg;
+
+	errcontext("writing to lake table \"%s\" as of %X/%X", context->table->lake->name,
+			   LSN_FORMAT_ARGS(context->boundary));
 }
 
 /* Run one step of the flush for every pending table. */
@@ -127,16 +136,18 @@ for_each_pending(SyncStream *stream, void (*step) (SyncStream *stream, SyncTable
 {
 	HASH_SEQ_STATUS status;
 	SyncTable  *table;
+	FlushContext context = {.boundary = stream->boundary};
 	ErrorContextCallback callback;
 
 	callback.callback = flush_error_context;
+	callback.arg = &context;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
 	hash_seq_init(&status, stream->tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{
-		callback.arg = table;
+		context.table = table;
 		if (table->pending)
 			step(stream, table);
 		CHECK_FOR_INTERRUPTS();
@@ -147,6 +158,7 @@ for_each_pending(SyncStream *stream, void (*step) (SyncStream *stream, SyncTable
 static void
 prepare_table(SyncStream *stream, SyncTable *table)
 {
+	sync_table_check_lake(table);
 	table_writer_prepare(table->writer);
 }
 
@@ -156,7 +168,7 @@ commit_table(SyncStream *stream, SyncTable *table)
 	CommitInfo	info;
 
 	apply_commit_info(&info, stream->sync, stream->boundary);
-	(void) table_writer_commit(table->writer, &info);
+	table->snapshot_id = table_writer_commit(table->writer, &info);
 	table->applied = stream->boundary;
 	table->pending = false;
 }

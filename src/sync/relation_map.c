@@ -34,6 +34,38 @@ invalidate_relation(Datum arg, Oid relid)
 }
 
 static void
+lake_table_replaced(const LakeTable *lake)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("lake table \"%s\" is not the one that the sync has filled", lake->name),
+			 errdetail("The snapshots that the sync made are not there."),
+			 errhint("Drop the sync and the lake table, and create the sync again.")));
+}
+
+/*
+ * The newest snapshot of the sync's; each table has had one since the initial
+ * copy.  If there is none it must have expired: otherwise somebody has put
+ * another table in the place of the one that was filled.
+ */
+static LakeSnapshot *
+newest_snapshot(const LakeTable *lake, const SyncRecord *sync)
+{
+	LakeSnapshot *newest = snapshot_latest_of_user(lake->location, sync->slot, 0);
+
+	if (newest == NULL && snapshot_earliest_id(lake->location) <= 1)
+		lake_table_replaced(lake);
+	return newest;
+}
+
+void
+sync_table_check_lake(const SyncTable *table)
+{
+	if (snapshot_latest_id(table->lake->location) < table->snapshot_id)
+		lake_table_replaced(table->lake);
+}
+
+static void
 open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse)
 {
 	LakeTable  *lake = lake_table_open(warehouse, sync->database, record->lake_table, false);
@@ -46,10 +78,11 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 				 errmsg("columns of lake table \"%s\" have changed since sync \"%s\" was created", lake->name, sync->name),
 				 errhint("Drop the sync and the lake table, and create the sync again.")));
 
-	newest = snapshot_latest_of_user(lake->location, sync->slot, 0);
+	newest = newest_snapshot(lake, sync);
 	table->record = record;
 	table->lake = lake;
 	table->applied = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
+	table->snapshot_id = newest ? newest->id : 0;
 	table->checked = false;
 	table->encoders = palloc0(sizeof(ColumnEncoder) * nfields);
 	table->writer = NULL;

@@ -28,6 +28,7 @@ typedef struct SyncTable
 	const SyncTableRecord *record;
 	LakeTable  *lake;
 	XLogRecPtr	applied;		/* transactions that end here or before are in the lake */
+	int64		snapshot_id;	/* newest of the sync's, or 0 if it has expired */
 	bool		checked;		/* columns compared since the last invalidation */
 	ColumnEncoder *encoders;	/* by field */
 
@@ -48,6 +49,9 @@ typedef struct SyncTable
 
 /* All tables of the sync, opened in the lake; hash by relid, in CurrentMemoryContext. */
 extern HTAB *relation_map_create(const SyncRecord *sync, const char *warehouse);
+
+/* ERROR unless the lake table is still the one that was opened. */
+extern void sync_table_check_lake(const SyncTable *table);
 
 /* Compare the columns, if they may have changed; ERROR when they differ. */
 extern void sync_table_check(SyncTable *table, Relation relation);

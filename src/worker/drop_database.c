@@ -48,7 +48,7 @@ send_workers_away(Oid database)
 	int			poll;
 
 	foreach(cell, shared_sync_list(database))
-		shared_sync_stop(lfirst(cell));
+		shared_sync_stop(database, lfirst(cell));
 	shared_database_stop(database);
 	for (poll = 0; poll < MAX_POLLS && count_workers(database) > 0; poll++)
 	{

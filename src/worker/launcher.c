@@ -56,10 +56,31 @@ forget_launcher(int code, Datum arg)
 	LWLockRelease(shared_state->lock);
 }
 
+/* No more workers for databases that are not there. */
+static void
+give_up_databases(List *existing)
+{
+	int			i;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	for (i = 0; i < MAX_DATABASES; i++)
+	{
+		if (!list_member_oid(existing, shared_state->databases[i].worker.database))
+			shared_state->databases[i].worker.wanted = false;
+	}
+	for (i = 0; i < MAX_SYNCS; i++)
+	{
+		if (!list_member_oid(existing, shared_state->syncs[i].worker.database))
+			shared_state->syncs[i].worker.wanted = false;
+	}
+	LWLockRelease(shared_state->lock);
+}
+
 /* All databases that one can connect to; templates are left alone, so that they can be copied. */
 static void
 find_new_databases(MemoryContext context)
 {
+	List	   *existing = NIL;
 	Relation	relation;
 	TableScanDesc scan;
 	HeapTuple	tuple;
@@ -72,6 +93,7 @@ find_new_databases(MemoryContext context)
 		Form_pg_database database = (Form_pg_database) GETSTRUCT(tuple);
 		MemoryContext old;
 
+		existing = lappend_oid(existing, database->oid);
 		if (!database->datallowconn || database->datistemplate ||
 			list_member_oid(known_databases, database->oid))
 			continue;
@@ -82,6 +104,7 @@ find_new_databases(MemoryContext context)
 	}
 	table_endscan(scan);
 	table_close(relation, AccessShareLock);
+	give_up_databases(existing);
 	worker_end_transaction(context);
 }
 
@@ -99,7 +122,7 @@ probe_databases(void)
 		{
 			WorkerState *worker = &shared_state->databases[i].worker;
 
-			if (worker->in_use && worker->pid == 0)
+			if (worker->in_use && worker->pid == 0 && worker->failures == 0)
 				probing++;
 		}
 		LWLockRelease(shared_state->lock);
@@ -138,8 +161,6 @@ note_worker_end(WorkerState *worker, BackgroundWorkerHandle **handle)
 	pfree(*handle);
 	*handle = NULL;
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	worker->pid = 0;
-	worker->latch = NULL;
 	if (worker->wanted)
 	{
 		int			seconds = Min(1 << Min(worker->failures, 16), MAX_BACKOFF_SECONDS);

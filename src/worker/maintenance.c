@@ -130,20 +130,25 @@ maintain_table(const TableAddress *address, TableMemory *memory)
 	expire_snapshots(table);
 }
 
-/* Log an error once, until it changes or the table works again. */
-static void
+/*
+ * Log an error once, until it changes or the table works again.  True when it
+ * is none: a table that is beyond us is simply left alone.
+ */
+static bool
 note_error(const MaintenanceItem *item, TableMemory *memory, const ErrorData *error)
 {
 	uint32		hash = hash_bytes((const unsigned char *) error->message, strlen(error->message)) | 1;
 
-	/* A table that is beyond us is simply left alone. */
-	if (error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED || hash == memory->error_hash)
-		return;
+	if (error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED)
+		return true;
+	if (hash == memory->error_hash)
+		return false;
 	memory->error_hash = hash;
 	shared_error_set(shared->error, error->message, error->detail);
 	ereport(LOG,
 			(errmsg("maintenance of lake table \"%s\" failed: %s", item->label, error->message),
 			 error->detail ? errdetail_internal("%s", error->detail) : 0));
+	return false;
 }
 
 static TableMemory *
@@ -179,12 +184,13 @@ item_address(const MaintenanceItem *item)
 	return address;
 }
 
-/* One table in a transaction of its own. */
-static void
+/* One table in a transaction of its own; false when it failed. */
+static bool
 try_item(const MaintenanceItem *item)
 {
 	MemoryContext context = CurrentMemoryContext;
 	TableMemory *memory = remember_table(item->label);
+	volatile bool good = false;
 
 	StartTransactionCommand();
 	PG_TRY();
@@ -192,6 +198,7 @@ try_item(const MaintenanceItem *item)
 		maintain_table(item_address(item), memory);
 		CommitTransactionCommand();
 		memory->error_hash = 0;
+		good = true;
 	}
 	PG_CATCH();
 	{
@@ -201,10 +208,11 @@ try_item(const MaintenanceItem *item)
 		error = CopyErrorData();
 		FlushErrorState();
 		AbortCurrentTransaction();
-		note_error(item, memory, error);
+		good = note_error(item, memory, error);
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
+	return good;
 }
 
 static char *
@@ -267,17 +275,20 @@ maintain_tables(void)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse maintenance round",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
+	bool		good = true;
 	ListCell   *cell;
 
 	foreach(cell, list_items())
 	{
 		if (!setting_maintenance || !shared_worker_wanted(&shared->worker))
 			break;
-		try_item(lfirst(cell));
+		good &= try_item(lfirst(cell));
 		CHECK_FOR_INTERRUPTS();
 		worker_handle_reload();
 	}
 	set_work(MAINTENANCE_IDLE, "");
+	if (good)
+		shared_error_set(shared->error, "", NULL);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

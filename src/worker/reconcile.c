@@ -81,13 +81,13 @@ reconcile_syncs(void)
 		const SyncRecord *sync = find_sync(syncs, lfirst(cell));
 
 		if (sync == NULL || !sync->enabled)
-			shared_sync_stop(lfirst(cell));
+			shared_sync_stop(MyDatabaseId, lfirst(cell));
 	}
 	foreach(cell, slots)
 	{
 		if (find_sync(syncs, lfirst(cell)) == NULL)
 		{
-			shared_sync_stop(lfirst(cell));
+			shared_sync_stop(MyDatabaseId, lfirst(cell));
 			sync_slot_drop(lfirst(cell));
 			ereport(LOG,
 					(errmsg("dropped replication slot \"%s\", which belongs to no sync any more",

@@ -95,7 +95,7 @@ worker_want(WorkerState *worker, Oid database)
 }
 
 SyncState *
-shared_sync_find(const char *slot)
+shared_sync_find(Oid database, const char *slot)
 {
 	int			i;
 
@@ -103,7 +103,8 @@ shared_sync_find(const char *slot)
 	{
 		SyncState  *sync = &shared_state->syncs[i];
 
-		if (sync->worker.in_use && strcmp(NameStr(sync->slot), slot) == 0)
+		if (sync->worker.in_use && sync->worker.database == database &&
+			strcmp(NameStr(sync->slot), slot) == 0)
 			return sync;
 	}
 	return NULL;
@@ -132,7 +133,7 @@ shared_sync_start(Oid database, const char *slot, const char *name, bool afresh)
 	int			i;
 
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	sync = shared_sync_find(slot);
+	sync = shared_sync_find(database, slot);
 	create = sync == NULL;
 	for (i = 0; i < MAX_SYNCS && sync == NULL; i++)
 	{
@@ -219,12 +220,12 @@ worker_unwant(WorkerState *worker)
 }
 
 void
-shared_sync_stop(const char *slot)
+shared_sync_stop(Oid database, const char *slot)
 {
 	SyncState  *sync;
 
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	sync = shared_sync_find(slot);
+	sync = shared_sync_find(database, slot);
 	if (sync)
 	{
 		worker_unwant(&sync->worker);

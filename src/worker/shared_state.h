@@ -48,7 +48,7 @@ typedef struct WorkerState
 typedef struct SyncState
 {
 	WorkerState worker;
-	NameData	slot;			/* replication slot and commit user: the key */
+	NameData	slot;			/* replication slot and commit user: the key, with the database */
 	NameData	name;
 	SyncPhase	phase;
 	XLogRecPtr	visible;		/* all that was committed up to here is in the lake */
@@ -108,11 +108,11 @@ extern bool shared_sync_start(Oid database, const char *slot, const char *name, 
 extern bool shared_database_start(Oid database);
 
 /* Ask for a stop; the launcher removes the entry. */
-extern void shared_sync_stop(const char *slot);
+extern void shared_sync_stop(Oid database, const char *slot);
 extern void shared_database_stop(Oid database);
 
 /* The entry of a sync, or NULL; the lock must be held. */
-extern SyncState *shared_sync_find(const char *slot);
+extern SyncState *shared_sync_find(Oid database, const char *slot);
 
 /* Slots (char *) of the syncs of a database that are wanted. */
 extern List *shared_sync_list(Oid database);

@@ -216,7 +216,7 @@ run_sync(const char *slot)
 	stream->sync = load_sync(slot, &warehouse, &stream->actions);
 	if (stream->sync == NULL)
 	{
-		shared_sync_stop(slot);
+		shared_sync_stop(MyDatabaseId, slot);
 		return;
 	}
 

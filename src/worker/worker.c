@@ -49,7 +49,7 @@ carry_out(const WorkerRequest *request)
 			room = shared_sync_start(MyDatabaseId, request->slot, request->name, true);
 			break;
 		case REQUEST_STOP_SYNC:
-			shared_sync_stop(request->slot);
+			shared_sync_stop(MyDatabaseId, request->slot);
 			break;
 		case REQUEST_START_MAINTENANCE:
 			room = shared_database_start(MyDatabaseId);

@@ -167,6 +167,16 @@ same_rows($node, 'steady', 'the sync goes on when the folder can be written agai
 is($node->safe_psql('postgres', q{SELECT state, error IS NULL FROM streamhouse.sync_status WHERE name = 'steady'}), 'streaming|t',
 	'and the error is gone');
 
+# another table in the place of the lake table is not taken for it
+system('rm', '-rf', "$lake/d.db/steady");
+$node->safe_psql('postgres', q{
+	DROP FOREIGN TABLE lake.steady;
+	CREATE FOREIGN TABLE lake.steady (id int NOT NULL) SERVER lake OPTIONS (database 'd', "primary-key" 'id', "bucket" '1');
+	INSERT INTO steady VALUES (11)});
+like(sync_error($node, 'steady'), qr/lake table "d.steady" is not the one that the sync has filled/, 'a lake table that was replaced');
+$node->restart;
+like(sync_error($node, 'steady'), qr/lake table "d.steady" is not the one that the sync has filled/, 'also at the start');
+
 # a lost slot is named
 my $slot = $node->safe_psql('postgres', q{SELECT slot FROM streamhouse.sync_status WHERE name = 'steady'});
 $node->safe_psql('postgres', q{CALL streamhouse.pause_sync('steady')});
