@@ -191,6 +191,62 @@ codec_decompress(Codec codec, const void *source, size_t source_length, void *ta
 	return false;
 }
 
+static bool
+zlib_decompress_within(int window_bits, const void *source, size_t source_length,
+					   void *target, size_t capacity, size_t *length)
+{
+	z_stream	stream = {0};
+	int			status;
+
+	if (source_length > UINT_MAX || capacity > UINT_MAX || inflateInit2(&stream, window_bits) != Z_OK)
+		return false;
+	stream.next_in = unconstify(void *, source);
+	stream.avail_in = source_length;
+	stream.next_out = target;
+	stream.avail_out = capacity;
+	status = inflate(&stream, Z_FINISH);
+	*length = capacity - stream.avail_out;
+	inflateEnd(&stream);
+	return status == Z_STREAM_END;
+}
+
+static bool
+lz4_decompress_within(const char *source, size_t source_length, char *target, size_t capacity, size_t *length)
+{
+	int			result;
+
+	if (source_length > INT_MAX || capacity > INT_MAX)
+		return false;
+	result = LZ4_decompress_safe(source, target, (int) source_length, (int) capacity);
+	*length = Max(result, 0);
+	return result >= 0;
+}
+
+bool
+codec_decompress_within(Codec codec, const void *source, size_t source_length,
+						void *target, size_t capacity, size_t *length)
+{
+	switch (codec)
+	{
+		case CODEC_SNAPPY:
+			return snappy_uncompressed_length(source, source_length, length) == SNAPPY_OK && *length <= capacity &&
+				snappy_uncompress(source, source_length, target, length) == SNAPPY_OK;
+		case CODEC_GZIP:
+			return zlib_decompress_within(ZLIB_ANY_WINDOW, source, source_length, target, capacity, length);
+		case CODEC_DEFLATE:
+			return zlib_decompress_within(ZLIB_RAW_WINDOW, source, source_length, target, capacity, length);
+		case CODEC_LZ4_RAW:
+			return lz4_decompress_within(source, source_length, target, capacity, length);
+		case CODEC_ZSTD:
+			*length = ZSTD_decompressDCtx(get_zstd_decompressor(), target, capacity, source, source_length);
+			return !ZSTD_isError(*length);
+		case CODEC_NONE:
+		case CODEC_LZ4_HADOOP:
+			break;				/* these know their length */
+	}
+	elog(ERROR, "codec %s needs the length of what it decompresses", codec_name(codec));
+}
+
 /* A result that grows while it is produced, up to a limit. */
 typedef struct Growing
 {

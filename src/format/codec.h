@@ -12,7 +12,7 @@ typedef enum Codec
 	CODEC_NONE,
 	CODEC_SNAPPY,
 	CODEC_GZIP,					/* gzip or zlib header, found by itself */
-	CODEC_DEFLATE,				/* raw deflate (Avro) */
+	CODEC_DEFLATE,				/* raw deflate (Avro, ORC) */
 	CODEC_LZ4_RAW,				/* one LZ4 block */
 	CODEC_LZ4_HADOOP,			/* LZ4 blocks in Hadoop's framing; falls back to raw */
 	CODEC_ZSTD
@@ -26,6 +26,10 @@ extern const char *codec_name(Codec codec);
  * the file.
  */
 extern bool codec_decompress(Codec codec, const void *source, size_t source_length, void *target, size_t target_length);
+
+/* The same when only a bound of the length is known (ORC); *length gets what came out. */
+extern bool codec_decompress_within(Codec codec, const void *source, size_t source_length,
+									void *target, size_t capacity, size_t *length);
 
 /*
  * The same when the length is not known beforehand (Avro): palloc'd result,

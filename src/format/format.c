@@ -5,10 +5,12 @@
 #include "postgres.h"
 
 #include "format/format.h"
+#include "format/orc/orc.h"
 #include "format/parquet/parquet.h"
 
 static const FormatRoutine *const formats[] = {
 	&parquet_format,
+	&orc_format,
 };
 
 const FormatRoutine *
@@ -63,8 +65,13 @@ format_close(FormatReader *reader)
 FormatWriter *
 format_create(const FormatRoutine *routine, StorageWriter *file, const FormatWriteOptions *options)
 {
-	FormatWriter *writer = routine->create(file, options);
+	FormatWriter *writer;
 
+	if (routine->create == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("writing %s files is not supported", routine->name)));
+	writer = routine->create(file, options);
 	writer->routine = routine;
 	return writer;
 }

@@ -1,0 +1,15 @@
+/*
+ * orc.c
+ *		The ORC format as the rest of the program sees it: for reading only.
+ */
+#include "postgres.h"
+
+#include "format/orc/orc.h"
+
+const FormatRoutine orc_format = {
+	.name = "orc",
+	.open = orc_open,
+	.next = orc_next,
+	.read_column = orc_read_column,
+	.close = orc_close,
+};

@@ -1,0 +1,51 @@
+/*
+ * stripe.h
+ *		A stripe of an ORC file: its streams, and which rows of it may match.
+ */
+#ifndef STREAMHOUSE_ORC_STRIPE_H
+#define STREAMHOUSE_ORC_STRIPE_H
+
+#include "columnar/predicate.h"
+#include "format/orc/column.h"
+
+/* Rows start .. end-1 of a stripe. */
+typedef struct StripeRange
+{
+	int64		start;
+	int64		end;
+} StripeRange;
+
+/* Statistics of stripes: for each of them those of the columns, encoded. */
+typedef struct StripeStatistics
+{
+	uint32		nstripes;		/* 0: there are none */
+	BytesView  *stripes;
+} StripeStatistics;
+
+/* The columns that a predicate is about. */
+typedef struct StripeFilter
+{
+	const Predicate *predicate; /* NULL: all rows are wanted */
+	int			ncolumns;
+	const bool *used;			/* by it */
+	OrcColumn **columns;		/* NULL: the file lacks it */
+	ColumnStatistics *statistics;	/* room for as many */
+} StripeFilter;
+
+/* Read the file's section of them.  In CurrentMemoryContext. */
+extern void stripe_statistics_read(StripeStatistics *statistics, ColumnShared *shared);
+
+/* May the stripe have matching rows, as far as its statistics tell? */
+extern bool stripe_may_match(const StripeStatistics *statistics, ColumnShared *shared, uint32 stripe,
+							 const StripeFilter *filter);
+
+/* Read a stripe's footer into shared. */
+extern void stripe_open(ColumnShared *shared, const OrcStripeInfo *stripe, MemoryContext zone_context);
+
+/*
+ * Ranges of the stripe that may have matching rows, by the row index; in
+ * CurrentMemoryContext.  NULL: none.
+ */
+extern StripeRange *stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges);
+
+#endif							/* STREAMHOUSE_ORC_STRIPE_H */
