@@ -162,7 +162,7 @@ class Tests:
                 self.sql.run("CALL streamhouse.compact('interop.busy')")
         rows = self.sql.rows("interop.busy", ["INT", "INT"])
         self.agree("after 40 commits", "busy", ["INT", "INT"], len(rows))
-        self.sql.run("CALL streamhouse.expire_snapshots('interop.busy', retain_max => 3, retain_min => 1, older_than => now() + interval '1 hour')")
+        self.sql.run("CALL streamhouse.expire_snapshots('interop.busy', retain_max => 3, retain_min => 1, older_than => now() - interval '1 hour')")
         left = self.sql.run("SELECT count(*) FROM streamhouse.snapshots('interop.busy')")[0][0]
         self.check("three snapshots are left", None if left == 3 else "there are %d" % left)
         self.equal("expiration changes no row", self.sql.rows("interop.busy", ["INT", "INT"]), rows)
