@@ -152,6 +152,14 @@ change_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old
 }
 
 static void
+apply_insert(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple new_tuple)
+{
+	if (decode_new_row(table, RelationGetDescr(relation), new_tuple))
+		elog(ERROR, "an inserted row of table \"%s\" lacks values", table->record->source_name);
+	change_row(stream, table, ROW_INSERT, NULL, table->row, NULL);
+}
+
+static void
 apply_update(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple old_tuple, HeapTuple new_tuple)
 {
 	TupleDesc	desc = RelationGetDescr(relation);
@@ -163,7 +171,7 @@ apply_update(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple 
 	incomplete = decode_new_row(table, desc, new_tuple);
 	if (old_tuple)
 	{
-		decode_old_row(table, desc, old_tuple, full);
+		decode_old_row(table, desc, old_tuple, full && incomplete);
 		if (incomplete)
 			incomplete = complete_from_old_row(table, full);
 		moved = key_differs(table);
@@ -203,8 +211,7 @@ change_apply(SyncStream *stream, SyncTable *table, Relation relation, const Reor
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
-			(void) decode_new_row(table, RelationGetDescr(relation), compat_new_tuple(change));
-			change_row(stream, table, ROW_INSERT, NULL, table->row, NULL);
+			apply_insert(stream, table, relation, compat_new_tuple(change));
 			break;
 		case REORDER_BUFFER_CHANGE_UPDATE:
 			apply_update(stream, table, relation, compat_old_tuple(change), compat_new_tuple(change));

@@ -9,6 +9,7 @@
 #include "access/xact.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
@@ -140,7 +141,13 @@ copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *wa
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
-	copy.relation = table_open(record->source, AccessShareLock);
+	copy.relation = try_table_open(record->source, AccessShareLock);
+	if (copy.relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table %u of sync \"%s\" does not exist any more", record->source, sync->name),
+				 errhint("Drop the sync and create it again.")));
+	pgstat_report_activity(STATE_RUNNING, psprintf("initial copy of table %s", record->source_name));
 	copy.lake = open_target(copy.relation, sync, record, warehouse, &replace);
 	copy.row_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse copied row", ALLOCSET_DEFAULT_SIZES);
 	prepare_encoders(&copy);

@@ -68,6 +68,8 @@ set_work(MaintenancePhase phase, const char *table)
 	shared->rows_written = 0;
 	shared->bytes_written = 0;
 	LWLockRelease(shared_state->lock);
+	pgstat_report_activity(phase == MAINTENANCE_IDLE ? STATE_IDLE : STATE_RUNNING,
+						   phase == MAINTENANCE_IDLE ? NULL : psprintf("maintenance of lake table %s", table));
 }
 
 static void

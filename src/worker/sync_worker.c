@@ -227,6 +227,7 @@ run_sync(const char *slot)
 	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);
 	stream->flush_context = AllocSetContextCreate(stream->context, "streamhouse flush", ALLOCSET_DEFAULT_SIZES);
 	set_phase(SYNC_STREAMING);
+	pgstat_report_activity(STATE_RUNNING, "streaming changes");
 	stream_run(stream);
 }
 
