@@ -109,40 +109,40 @@ typedef struct OrcColumn
 } OrcColumn;
 
 /* Space that columns need; memory in CurrentMemoryContext. */
-extern void column_shared_init(ColumnShared *shared);
+extern void orc_column_shared_init(ColumnShared *shared);
 
 /*
  * A column of the file with that number as the wanted type.  ERROR when it
  * cannot become that.  Marks the numbers that are used.
  */
-extern OrcColumn *column_create(ColumnShared *shared, uint32 number, const char *name, const DataType *wanted);
+extern OrcColumn *orc_column_create(ColumnShared *shared, uint32 number, const char *name, const DataType *wanted);
 
 /* A new stripe: its streams are in shared. */
-extern void column_begin_stripe(OrcColumn *column);
+extern void orc_column_begin_stripe(OrcColumn *column);
 
 /* The row index of the column itself, or NULL; read when it is first asked for. */
-extern const RowIndex *column_row_index(OrcColumn *column);
+extern const RowIndex *orc_column_row_index(OrcColumn *column);
 
 /* Rows start .. start+nrows-1 of the stripe, those selected, into out. */
-extern void column_read(OrcColumn *column, int64 start, int nrows, const int32 *selection, int nselected,
+extern void orc_column_read(OrcColumn *column, int64 start, int nrows, const int32 *selection, int nselected,
 						struct Vector *out);
 
 /* Of the tree, by the number of values that the file's statistics name: about how many bytes they are. */
-extern double column_bytes(const OrcColumn *column);
+extern double orc_column_bytes(const OrcColumn *column);
 
 /* ---- within the module ---- */
 
 /* Go to a row of the stripe (column_seek.c). */
-extern void column_seek(OrcColumn *column, int64 row);
+extern void orc_column_seek(OrcColumn *column, int64 row);
 
 /* Go past rows (column_read.c): of a child, only those that its parent has. */
-extern void column_skip(OrcColumn *column, int64 count);
+extern void orc_column_skip(OrcColumn *column, int64 count);
 
 /* Find how a type is read as another one (column_values.c), NULL if it cannot. */
 extern const ValueRoutine *values_find(const OrcTail *tail, const OrcType *type, const DataType *wanted);
 
 /* Open a stream of the stripe, an empty one if it has none. */
-extern void column_open_stream(OrcColumn *column, OrcStream *stream, OrcStreamKind kind);
+extern void orc_column_open_stream(OrcColumn *column, OrcStream *stream, OrcStreamKind kind);
 
 /* Take the place of a stream from positions of a row index, and go there. */
 extern void seek_stream(OrcStream *stream, ProtoReader *positions);
@@ -150,6 +150,6 @@ extern void seek_bytes(ByteReader *reader, ProtoReader *positions);
 extern void seek_bits(BitReader *reader, ProtoReader *positions);
 extern void seek_integers(IntReader *reader, ProtoReader *positions);
 
-extern void column_damaged(const OrcColumn *column, const char *detail);
+extern void orc_column_damaged(const OrcColumn *column, const char *detail);
 
 #endif							/* STREAMHOUSE_ORC_COLUMN_H */

@@ -62,7 +62,7 @@ read_nulls(OrcColumn *column, int count, const bool *absent, bool *nulls)
 }
 
 void
-column_skip(OrcColumn *column, int64 count)
+orc_column_skip(OrcColumn *column, int64 count)
 {
 	int64		present = count;
 
@@ -102,7 +102,7 @@ read_codes(OrcColumn *column, int count, int present, const bool *nulls, int32 *
 		dense[i] = (int32) numbers[i];
 	}
 	if (present > 0 && largest >= (uint64) column->dictionary_size)
-		column_damaged(column, "A value is not in the dictionary.");
+		orc_column_damaged(column, "A value is not in the dictionary.");
 	if (present < count)
 	{
 		dense[present] = 0;
@@ -186,7 +186,7 @@ read_lists(OrcColumn *column, int count, int present, const bool *nulls, Vector 
 		int64		length = nulls[i] ? 0 : *lengths++;
 
 		if (length < 0 || length > PG_INT32_MAX - end)
-			column_damaged(column, "The elements of its arrays or maps are too many.");
+			orc_column_damaged(column, "The elements of its arrays or maps are too many.");
 		lists[i].start = (int32) end;
 		lists[i].length = (int32) length;
 		end += length;
@@ -218,7 +218,7 @@ read_rows(OrcColumn *column, int count, const bool *absent, Vector *out, int at)
 static void
 read_span(OrcColumn *column, int64 start, int count, Vector *out, int at)
 {
-	column_seek(column, start);
+	orc_column_seek(column, start);
 	if (column->dictionary_size > 0)
 	{
 		out->codes = out->codes_buffer;
@@ -230,7 +230,7 @@ read_span(OrcColumn *column, int64 start, int count, Vector *out, int at)
 }
 
 void
-column_read(OrcColumn *column, int64 start, int nrows, const int32 *selection, int nselected, Vector *out)
+orc_column_read(OrcColumn *column, int64 start, int nrows, const int32 *selection, int nselected, Vector *out)
 {
 	vector_reset(out);
 	if (selection == NULL)

@@ -12,7 +12,7 @@
 #define MAX_DEPTH 100
 
 void
-column_damaged(const OrcColumn *column, const char *detail)
+orc_column_damaged(const OrcColumn *column, const char *detail)
 {
 	orc_damaged(column->place.path, column->place.column, detail);
 }
@@ -20,7 +20,7 @@ column_damaged(const OrcColumn *column, const char *detail)
 /* ---- making ---- */
 
 void
-column_shared_init(ColumnShared *shared)
+orc_column_shared_init(ColumnShared *shared)
 {
 	uint32		ntypes = shared->tail->ntypes;
 
@@ -52,13 +52,13 @@ create_children(OrcColumn *column)
 		int			child = child_of_part(column->type, column->wanted, i);
 
 		if (child >= 0)
-			column->children[i] = column_create(column->shared, column->type->children[child],
+			column->children[i] = orc_column_create(column->shared, column->type->children[child],
 												column->place.column, type_part(column->wanted, i)->type);
 	}
 }
 
 OrcColumn *
-column_create(ColumnShared *shared, uint32 number, const char *name, const DataType *wanted)
+orc_column_create(ColumnShared *shared, uint32 number, const char *name, const DataType *wanted)
 {
 	OrcColumn  *column = palloc0(sizeof(OrcColumn));
 	OrcFile    *file = shared->file;
@@ -88,7 +88,7 @@ column_create(ColumnShared *shared, uint32 number, const char *name, const DataT
 /* ---- the stripe ---- */
 
 void
-column_begin_stripe(OrcColumn *column)
+orc_column_begin_stripe(OrcColumn *column)
 {
 	column->opened = false;
 	column->row = 0;
@@ -97,12 +97,12 @@ column_begin_stripe(OrcColumn *column)
 	for (int i = 0; i < column->nchildren; i++)
 	{
 		if (column->children[i] != NULL)
-			column_begin_stripe(column->children[i]);
+			orc_column_begin_stripe(column->children[i]);
 	}
 }
 
 void
-column_open_stream(OrcColumn *column, OrcStream *stream, OrcStreamKind kind)
+orc_column_open_stream(OrcColumn *column, OrcStream *stream, OrcStreamKind kind)
 {
 	const OrcExtent *extent = &column->shared->stripe_columns[column->number].streams[kind];
 
@@ -122,7 +122,7 @@ check_encoding(const OrcColumn *column)
 				 errmsg("column \"%s\" of file \"%s\" has the unknown encoding %u",
 						column->place.column, column->place.path, encoding)));
 	if (!is_string && (encoding == ORC_DICTIONARY || encoding == ORC_DICTIONARY_V2))
-		column_damaged(column, "It has a dictionary, which its type cannot have.");
+		orc_column_damaged(column, "It has a dictionary, which its type cannot have.");
 }
 
 /* The streams at the begin of the stripe. */
@@ -134,7 +134,7 @@ open_column(OrcColumn *column)
 	column->has_present = column->shared->stripe_columns[column->number].streams[ORC_STREAM_PRESENT].exists;
 	if (column->has_present)
 	{
-		column_open_stream(column, &column->present.bytes.stream, ORC_STREAM_PRESENT);
+		orc_column_open_stream(column, &column->present.bytes.stream, ORC_STREAM_PRESENT);
 		bit_reader_reset(&column->present);
 	}
 	column->routine->open(column);
@@ -180,7 +180,7 @@ read_row_index(OrcColumn *column, const OrcExtent *extent)
 }
 
 const RowIndex *
-column_row_index(OrcColumn *column)
+orc_column_row_index(OrcColumn *column)
 {
 	const OrcExtent *extent = &column->shared->stripe_columns[column->number].streams[ORC_STREAM_ROW_INDEX];
 
@@ -199,7 +199,7 @@ column_row_index(OrcColumn *column)
 static bool
 has_positions(OrcColumn *column)
 {
-	if (column_row_index(column) == NULL)
+	if (orc_column_row_index(column) == NULL)
 		return false;
 	for (int i = 0; i < column->nchildren; i++)
 	{
@@ -278,7 +278,7 @@ seek_group(OrcColumn *column, uint32 group)
 }
 
 void
-column_seek(OrcColumn *column, int64 row)
+orc_column_seek(OrcColumn *column, int64 row)
 {
 	uint32		stride = column->shared->tail->row_index_stride;
 	bool		jumps = column->shared->ngroups > 0 && row / stride > column->row / stride;
@@ -297,26 +297,26 @@ column_seek(OrcColumn *column, int64 row)
 		seek_group(column, group);
 		column->row = (int64) group * stride;
 	}
-	column_skip(column, row - column->row);
+	orc_column_skip(column, row - column->row);
 	column->row = row;
 }
 
 double
-column_bytes(const OrcColumn *column)
+orc_column_bytes(const OrcColumn *column)
 {
 	const BytesView *statistics = column->shared->tail->statistics;
 	double		bytes = 0;
 
 	if (statistics != NULL)
 	{
-		OrcVolume	volume = statistics_volume(column->place.path, statistics[column->number]);
+		OrcVolume	volume = orc_statistics_volume(column->place.path, statistics[column->number]);
 
 		bytes = (double) volume.values * physical_size(column->wanted->physical) + volume.bytes;
 	}
 	for (int i = 0; i < column->nchildren; i++)
 	{
 		if (column->children[i] != NULL)
-			bytes += column_bytes(column->children[i]);
+			bytes += orc_column_bytes(column->children[i]);
 	}
 	return bytes;
 }

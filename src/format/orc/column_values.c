@@ -18,7 +18,7 @@ static char *
 allocate_bytes(OrcColumn *column, MemoryContext context, uint64 length, const OrcStream *stream)
 {
 	if (length > stream_left_at_most(stream))
-		column_damaged(column, "A stream ends before all of its values.");
+		orc_column_damaged(column, "A stream ends before all of its values.");
 	return MemoryContextAllocHuge(context, Max((size_t) length, 1));
 }
 
@@ -51,7 +51,7 @@ is_dictionary(const OrcColumn *column)
 static void
 open_integers(OrcColumn *column, IntReader *reader, OrcStreamKind kind, bool is_signed)
 {
-	column_open_stream(column, &reader->stream, kind);
+	orc_column_open_stream(column, &reader->stream, kind);
 	int_reader_reset(reader, is_signed, is_version2(column));
 }
 
@@ -96,7 +96,7 @@ narrow(OrcColumn *column, const int64 *numbers, int count, void *out)
 static void
 booleans_open(OrcColumn *column)
 {
-	column_open_stream(column, &column->data.bits.bytes.stream, ORC_STREAM_DATA);
+	orc_column_open_stream(column, &column->data.bits.bytes.stream, ORC_STREAM_DATA);
 	bit_reader_reset(&column->data.bits);
 }
 
@@ -125,7 +125,7 @@ static const ValueRoutine booleans = {booleans_open, booleans_seek, booleans_ski
 static void
 bytes_open(OrcColumn *column)
 {
-	column_open_stream(column, &column->data.bytes.stream, ORC_STREAM_DATA);
+	orc_column_open_stream(column, &column->data.bytes.stream, ORC_STREAM_DATA);
 	byte_reader_reset(&column->data.bytes);
 }
 
@@ -205,7 +205,7 @@ float_width(const OrcColumn *column)
 static void
 floats_open(OrcColumn *column)
 {
-	column_open_stream(column, &column->data.raw, ORC_STREAM_DATA);
+	orc_column_open_stream(column, &column->data.raw, ORC_STREAM_DATA);
 }
 
 static void
@@ -258,7 +258,7 @@ sum_lengths(const OrcColumn *column, const int64 *lengths, int count)
 	for (int i = 0; i < count; i++)
 	{
 		if (lengths[i] < 0 || lengths[i] > PG_INT32_MAX)
-			column_damaged(column, "The length of a value is impossible.");
+			orc_column_damaged(column, "The length of a value is impossible.");
 		total += lengths[i];
 	}
 	return total;
@@ -311,12 +311,12 @@ load_dictionary(OrcColumn *column)
 	char	   *data;
 
 	if (count > PG_INT32_MAX)
-		column_damaged(column, "The size of its dictionary is impossible.");
+		orc_column_damaged(column, "The size of its dictionary is impossible.");
 	open_integers(column, &column->second, ORC_STREAM_LENGTH, false);
 	length = read_dictionary_lengths(column, &column->second, (int32) count);
 	stream_init(&stream, column->shared->file, &column->place, column->shared->window_bytes);
 	stream.context = column->shared->stripe_context;
-	column_open_stream(column, &stream, ORC_STREAM_DICTIONARY_DATA);
+	orc_column_open_stream(column, &stream, ORC_STREAM_DICTIONARY_DATA);
 	data = allocate_bytes(column, column->shared->stripe_context, length, &stream);
 	stream_read(&stream, length, data);
 	for (uint32 i = 0; i < count; i++)
@@ -340,7 +340,7 @@ strings_open(OrcColumn *column)
 		open_integers(column, &column->data.integers, ORC_STREAM_DATA, false);
 		return;
 	}
-	column_open_stream(column, &column->data.raw, ORC_STREAM_DATA);
+	orc_column_open_stream(column, &column->data.raw, ORC_STREAM_DATA);
 	open_integers(column, &column->second, ORC_STREAM_LENGTH, false);
 }
 
@@ -385,7 +385,7 @@ read_coded_strings(OrcColumn *column, int count, BytesView *out)
 	for (int i = 0; i < count; i++)
 	{
 		if ((uint64) codes[i] >= (uint64) column->dictionary_size)
-			column_damaged(column, "A value is not in the dictionary.");
+			orc_column_damaged(column, "A value is not in the dictionary.");
 		out[i] = column->dictionary[codes[i]];
 	}
 }
@@ -430,7 +430,7 @@ decimals_open(OrcColumn *column)
 		integers_open(column);
 		return;
 	}
-	column_open_stream(column, &column->data.raw, ORC_STREAM_DATA);
+	orc_column_open_stream(column, &column->data.raw, ORC_STREAM_DATA);
 	open_integers(column, &column->second, ORC_STREAM_SECONDARY, true);
 }
 
@@ -498,7 +498,7 @@ rescale(OrcColumn *column, int128 unscaled, int64 scale)
 	int128		result;
 
 	if (scale < 0 || scale > MAX_DECIMAL_SCALE)
-		column_damaged(column, "The scale of a decimal is impossible.");
+		orc_column_damaged(column, "The scale of a decimal is impossible.");
 	if (!decimal_rescale(unscaled, (int) scale, column->wanted->scale, column->wanted->precision, &result))
 		out_of_range(column);
 	return result;
@@ -612,7 +612,7 @@ decode_nanos(OrcColumn *column, int64 *nanos, int count)
 		bad |= (uint64) nanos[i] >= NANOS_PER_SECOND;
 	}
 	if (bad)
-		column_damaged(column, "The nanoseconds of a timestamp are impossible.");
+		orc_column_damaged(column, "The nanoseconds of a timestamp are impossible.");
 }
 
 /*
@@ -688,7 +688,7 @@ fields_skip(OrcColumn *column, int64 count)
 	for (int i = 0; i < column->nchildren; i++)
 	{
 		if (column->children[i] != NULL)
-			column_skip(column->children[i], count);
+			orc_column_skip(column->children[i], count);
 	}
 }
 

@@ -55,7 +55,7 @@ open_columns(OrcReader *reader, const FormatReadOptions *options)
 	size_t		window = WINDOW_BUDGET_BYTES / Max(n, 1);
 
 	reader->shared.window_bytes = Max(MIN_WINDOW_BYTES, Min(window, MAX_WINDOW_BYTES));
-	column_shared_init(&reader->shared);
+	orc_column_shared_init(&reader->shared);
 	reader->base.ncolumns = n;
 	reader->base.present = palloc0(Max(n, 1) * sizeof(bool));
 	reader->columns = palloc0(Max(n, 1) * sizeof(OrcColumn *));
@@ -66,7 +66,7 @@ open_columns(OrcReader *reader, const FormatReadOptions *options)
 
 		if (field < 0)
 			continue;
-		reader->columns[i] = column_create(&reader->shared, reader->tail.types[0].children[field],
+		reader->columns[i] = orc_column_create(&reader->shared, reader->tail.types[0].children[field],
 										   pstrdup(wanted->name), wanted->type);
 		reader->base.present[i] = true;
 	}
@@ -97,7 +97,7 @@ choose_batch_rows(OrcReader *reader)
 	for (int i = 0; i < reader->base.ncolumns; i++)
 	{
 		if (reader->columns[i] != NULL)
-			bytes += column_bytes(reader->columns[i]);
+			bytes += orc_column_bytes(reader->columns[i]);
 	}
 	if (bytes <= 0)
 		return BATCH_ROWS;
@@ -151,7 +151,7 @@ begin_stripe(OrcReader *reader, uint32 number)
 	for (int i = 0; i < reader->base.ncolumns; i++)
 	{
 		if (reader->columns[i] != NULL)
-			column_begin_stripe(reader->columns[i]);
+			orc_column_begin_stripe(reader->columns[i]);
 	}
 	reader->ranges = stripe_ranges(&reader->shared, &reader->filter, &reader->nranges);
 	if (reader->ranges == NULL)
@@ -214,6 +214,6 @@ orc_read_column(FormatReader *base, int column, const int32 *selection, int nsel
 	OrcReader  *reader = (OrcReader *) base;
 	MemoryContext old = MemoryContextSwitchTo(reader->batch_context);
 
-	column_read(reader->columns[column], reader->position - base->nrows, base->nrows, selection, nselected, out);
+	orc_column_read(reader->columns[column], reader->position - base->nrows, base->nrows, selection, nselected, out);
 	MemoryContextSwitchTo(old);
 }

@@ -241,10 +241,10 @@ static const BoundsReader bounds_readers[] = {
 };
 
 void
-statistics_bounds_of(const OrcTail *tail, const char *path, const OrcType *type, const DataType *wanted,
+orc_statistics_bounds(const OrcTail *tail, const char *path, const OrcType *type, const DataType *wanted,
 					 BytesView bytes, int64 rows, ColumnStatistics *out)
 {
-	uint64		nvalues = statistics_volume(path, bytes).values;
+	uint64		nvalues = orc_statistics_volume(path, bytes).values;
 	Bounds		bounds = {path, tail, type, wanted, nvalues, out};
 	const BoundsReader *reader = (uint32) type->kind < lengthof(bounds_readers) ? &bounds_readers[type->kind] : NULL;
 	ProtoReader message;
@@ -273,7 +273,7 @@ statistics_bounds_of(const OrcTail *tail, const char *path, const OrcType *type,
 }
 
 OrcVolume
-statistics_volume(const char *path, BytesView bytes)
+orc_statistics_volume(const char *path, BytesView bytes)
 {
 	OrcVolume	volume = {0, 0};
 	ProtoReader message;

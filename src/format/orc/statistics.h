@@ -12,7 +12,7 @@
  * Bounds of a column from an encoded ColumnStatistics message, over so many
  * rows.  Nothing is known of what the message does not say for certain.
  */
-extern void statistics_bounds_of(const OrcTail *tail, const char *path, const OrcType *type, const DataType *wanted,
+extern void orc_statistics_bounds(const OrcTail *tail, const char *path, const OrcType *type, const DataType *wanted,
 								 BytesView message, int64 rows, ColumnStatistics *out);
 
 /* How many values, and bytes of strings, a column has. */
@@ -22,6 +22,6 @@ typedef struct OrcVolume
 	uint64		bytes;
 } OrcVolume;
 
-extern OrcVolume statistics_volume(const char *path, BytesView message);
+extern OrcVolume orc_statistics_volume(const char *path, BytesView message);
 
 #endif							/* STREAMHOUSE_ORC_STATISTICS_H */

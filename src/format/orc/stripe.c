@@ -202,7 +202,7 @@ set_statistics(const StripeFilter *filter, const ColumnShared *shared, int i, By
 {
 	const OrcColumn *column = filter->columns[i];
 
-	statistics_bounds_of(shared->tail, shared->file->path, column->type, column->wanted, message, rows,
+	orc_statistics_bounds(shared->tail, shared->file->path, column->type, column->wanted, message, rows,
 						 &filter->statistics[i]);
 }
 
@@ -255,7 +255,7 @@ set_group_statistics(const StripeFilter *filter, const ColumnShared *shared, uin
 			set_absent(&filter->statistics[i], rows);
 			continue;
 		}
-		index = column_row_index(filter->columns[i]);
+		index = orc_column_row_index(filter->columns[i]);
 		if (index != NULL && index->statistics[group].data != NULL)
 			set_statistics(filter, shared, i, index->statistics[group], rows);
 	}
