@@ -17,6 +17,9 @@
 #include "lake/sections.h"
 #include "utils/memutils.h"
 
+/* The files of more runs are not all kept open */
+#define MAX_OPEN_RUNS 64
+
 struct SectionMerge
 {
 	MemoryContext context;		/* holds all of this */
@@ -106,6 +109,7 @@ open_runs(SectionMerge *merge)
 	ListCell   *cell;
 
 	merge->nruns = list_length(runs);
+	merge->source.many_runs = merge->nruns > MAX_OPEN_RUNS;
 	merge->runs = palloc0(merge->nruns * sizeof(MergeRun));
 	merge->heap = palloc(merge->nruns * sizeof(MergeRun *));
 	merge->exhausted = palloc(merge->nruns * sizeof(MergeRun *));

@@ -5,6 +5,10 @@
  * Keys are compared by a 64-bit prefix of the first key column, computed for a
  * whole batch at a time; only ties look at the columns.  For a single key
  * column of an integer type the prefix is the key.
+ *
+ * An open file takes much memory whatever its size, so where runs are many, as
+ * they are after many small commits, the last batch of a file is copied and
+ * the file closed.
  */
 #include "postgres.h"
 
@@ -20,6 +24,18 @@
 
 #define SIGN_BIT UINT64CONST(0x8000000000000000)
 
+/* No batch of the files has more rows than that. */
+static int
+batch_capacity(const List *files)
+{
+	int64		rows = 1;
+	ListCell   *cell;
+
+	foreach(cell, files)
+		rows = Max(rows, ((const DataFileMeta *) lfirst(cell))->row_count);
+	return (int) Min(rows, BATCH_ROWS);
+}
+
 void
 merge_run_init(MergeRun *run, const MergeSource *source, int index, List *files)
 {
@@ -29,16 +45,19 @@ merge_run_init(MergeRun *run, const MergeSource *source, int index, List *files)
 	run->index = index;
 	run->files = files;
 	run->file_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse merged file",
-											  ALLOCSET_DEFAULT_SIZES);
-	run->rows = palloc(BATCH_ROWS * sizeof(int32));
-	run->wanted = palloc(BATCH_ROWS * sizeof(int32));
-	run->prefixes = palloc(BATCH_ROWS * sizeof(uint64));
+											  ALLOCSET_START_SMALL_SIZES);
+	run->batch_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse merged batch",
+											   ALLOCSET_START_SMALL_SIZES);
+	run->capacity = batch_capacity(files);
+	run->rows = palloc(run->capacity * sizeof(int32));
+	run->wanted = palloc(run->capacity * sizeof(int32));
+	run->prefixes = palloc(run->capacity * sizeof(uint64));
 	run->columns = palloc0(source->nfields * sizeof(Vector *));
 	run->loaded = palloc0(source->nfields * sizeof(bool));
 	run->key_vectors = palloc0(source->table->schema->nfields * sizeof(Vector *));
 	for (int i = 0; i < source->nkeys; i++)
 	{
-		run->columns[i] = vector_create(data_file_field_type(source->table, source->fields[i]), BATCH_ROWS);
+		run->columns[i] = vector_create(data_file_field_type(source->table, source->fields[i]), run->capacity);
 		run->key_vectors[source->fields[i]] = run->columns[i];
 	}
 }
@@ -77,7 +96,7 @@ read_column(MergeRun *run, int position, const int32 *rows, int nrows)
 	{
 		old = MemoryContextSwitchTo(run->context);
 		run->columns[position] =
-			vector_create(data_file_field_type(source->table, source->fields[position]), BATCH_ROWS);
+			vector_create(data_file_field_type(source->table, source->fields[position]), run->capacity);
 		MemoryContextSwitchTo(old);
 	}
 	old = MemoryContextSwitchTo(run->file_context);
@@ -281,9 +300,47 @@ take_batch(MergeRun *run)
 	return true;
 }
 
+/* Copy the strings of the batch's rows, which the file owns. */
+static void
+copy_strings(MergeRun *run, Vector *column)
+{
+	Size		length = 0;
+	char	   *copy;
+
+	for (int place = 0; place < run->nrows; place++)
+		if (!column->has_nulls || !column->nulls[run->rows[place]])
+			length += column->values.bytes[run->rows[place]].length;
+	copy = MemoryContextAllocHuge(run->batch_context, Max(length, 1));
+	for (int place = 0; place < run->nrows; place++)
+	{
+		BytesView  *value = &column->values.bytes[run->rows[place]];
+
+		if (column->has_nulls && column->nulls[run->rows[place]])
+			continue;
+		memcpy(copy, value->data, value->length);
+		value->data = copy;
+		copy += value->length;
+	}
+}
+
+/* Read all columns of the batch, make them independent of the file, and close it. */
+static void
+detach_batch(MergeRun *run)
+{
+	for (int position = 0; position < run->source->nfields; position++)
+	{
+		if (!run->loaded[position])
+			read_column(run, position, run->rows, run->nrows);
+		if (run->columns[position]->type->physical == PHYSICAL_BYTES)
+			copy_strings(run, run->columns[position]);
+	}
+	close_file(run);
+}
+
 bool
 merge_run_load(MergeRun *run)
 {
+	MemoryContextReset(run->batch_context);
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -292,14 +349,19 @@ merge_run_load(MergeRun *run)
 		if (data_file_next(run->reader) == 0)
 			close_file(run);
 		else if (take_batch(run))
+		{
+			if (run->source->many_runs && !data_file_may_have_more(run->reader))
+				detach_batch(run);
 			return true;
+		}
 	}
 }
 
 bool
 merge_run_may_have_more(const MergeRun *run)
 {
-	return run->next_file < list_length(run->files) || data_file_may_have_more(run->reader);
+	return run->next_file < list_length(run->files) ||
+		(run->reader != NULL && data_file_may_have_more(run->reader));
 }
 
 static int64

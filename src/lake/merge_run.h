@@ -19,6 +19,7 @@ typedef struct MergeSource
 	bool		prefix_is_key;	/* equal prefixes are equal keys */
 	const Predicate *key_predicate; /* on key columns: rows it excludes do not take part; may be NULL */
 	bool		needs_kinds;	/* also of files without deletes */
+	bool		many_runs;		/* too many to keep all their files open */
 	FormatCounters *counters;
 } MergeSource;
 
@@ -35,8 +36,10 @@ typedef struct MergeRun
 	List	   *files;			/* DataFileMeta *, ascending in key */
 	int			next_file;
 	MemoryContext file_context; /* of the open file */
+	MemoryContext batch_context;	/* strings of a batch whose file was closed */
 	DataFileReader *reader;		/* NULL: none is open */
 	const DataFileMeta *file;
+	int			capacity;		/* no batch has more rows */
 	int			nrows;
 	int32	   *rows;
 	uint64	   *prefixes;		/* by place: orders as the first key column does, as far as 64 bits go */

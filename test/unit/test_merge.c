@@ -399,13 +399,11 @@ check_merge_reader(LakeTable *table, List *files, const ModelRow *model, int nke
 }
 
 static void
-check_random_runs(List *primary_keys)
+check_random_runs(List *primary_keys, int nkeys, int nruns)
 {
 	LakeTable  *table = make_table(primary_keys, list_make1(option("bucket", "1")));
 	PendingFiles *pending = pending_files_create();
 	ModelRow   *model = palloc0(MAX_KEYS * sizeof(ModelRow));
-	int			nkeys = 1 + unit_random_below(MAX_KEYS);
-	int			nruns = 1 + unit_random_below(6);
 	int64		next_sequence = 0;
 	List	   *files = NIL;
 
@@ -427,21 +425,29 @@ static void
 test_merge_integer_key(void)
 {
 	for (int i = 0; i < 12; i++)
-		check_random_runs(list_make1("key"));
+		check_random_runs(list_make1("key"), 1 + unit_random_below(MAX_KEYS), 1 + unit_random_below(6));
 }
 
 static void
 test_merge_string_key(void)
 {
 	for (int i = 0; i < 6; i++)
-		check_random_runs(list_make1("name"));
+		check_random_runs(list_make1("name"), 1 + unit_random_below(MAX_KEYS), 1 + unit_random_below(6));
 }
 
 static void
 test_merge_several_keys(void)
 {
 	for (int i = 0; i < 6; i++)
-		check_random_runs(list_make2("name", "key"));
+		check_random_runs(list_make2("name", "key"), 1 + unit_random_below(MAX_KEYS), 1 + unit_random_below(6));
+}
+
+/* So many that files are closed before their rows were used. */
+static void
+test_merge_many_runs(void)
+{
+	check_random_runs(list_make1("name"), 5000, 90);
+	check_random_runs(list_make1("key"), 300, 200);
 }
 
 /* Numbers that overlap between files, and equal ones: the row decides, then the file. */
@@ -480,6 +486,7 @@ main(void)
 	RUN(test_merge_integer_key);
 	RUN(test_merge_string_key);
 	RUN(test_merge_several_keys);
+	RUN(test_merge_many_runs);
 	RUN(test_overlapping_sequence_numbers);
 	return unit_end();
 }
