@@ -304,13 +304,13 @@ test_hybrid_runs(void)
 
 	memset(levels, 1, sizeof(levels));
 	out.length = 0;
-	rle_encode_levels(&out, levels, 100);
+	rle_encode_levels(&out, levels, 100, 1);
 	CHECK_BYTES(view_of(&out), unit_hex("c801 01"));
 
 	levels[1] = 0;
 	levels[99] = 0;
 	out.length = 0;
-	rle_encode_levels(&out, levels, 100);
+	rle_encode_levels(&out, levels, 100, 1);
 	CHECK_BYTES(view_of(&out), unit_hex("03 fd b601 01 03 00"));
 }
 
@@ -388,7 +388,7 @@ test_hybrid_random(void)
 		for (int i = 0; i < count; i++)
 			levels[i] = codes[i] & 1;
 		out.length = 0;
-		rle_encode_levels(&out, levels, count);
+		rle_encode_levels(&out, levels, count, 1);
 		decode_hybrid(view_of(&out), 1, decoded, count);
 		for (int i = 0; i < count; i++)
 			if (!CHECK_INT(decoded[i], levels[i]))

@@ -19,19 +19,21 @@
 #define FIRST_PAGES 8
 
 void
-column_writer_init(ColumnWriter *column, ParquetWriter *writer, const DataField *field)
+column_writer_init(ColumnWriter *column, ParquetWriter *writer, const DataField *field, const WriteNode *node)
 {
 	MemoryContext context = writer->context;
 
 	memset(column, 0, sizeof(ColumnWriter));
 	column->writer = writer;
 	column->field = field;
+	column->node = node;
 	column->form = column_form(field);
 	column->use_dictionary = column->form.type != PARQUET_BOOLEAN;
 	column->max_pages = FIRST_PAGES;
 	column->pages = MemoryContextAlloc(context, FIRST_PAGES * sizeof(WrittenPage));
 	dictionary_writer_init(&column->dictionary, context, column->form.width);
-	byte_buffer_init(&column->levels, context);
+	byte_buffer_init(&column->definitions, context);
+	byte_buffer_init(&column->repetitions, context);
 	byte_buffer_init(&column->values, context);
 	value_bounds_init(&column->page_bounds, context);
 	value_bounds_init(&column->chunk_bounds, context);
@@ -53,14 +55,14 @@ select_values(ValueSlice *slice, const Vector *vector, const int32 *rows, int fi
 {
 	int			nvalues = 0;
 
-	slice->nrows = nrows;
+	slice->nrows = slice->nlevels = nrows;
 	slice->consecutive = rows == NULL && !vector->has_nulls;
 	slice->first = first;
 	if (!vector->has_nulls)
 	{
 		if (rows != NULL)
 			memcpy(slice->positions, rows + first, nrows * sizeof(int32));
-		memset(slice->levels, 1, nrows);
+		memset(slice->definitions, 1, nrows);
 		slice->nvalues = nrows;
 		return;
 	}
@@ -69,11 +71,33 @@ select_values(ValueSlice *slice, const Vector *vector, const int32 *rows, int fi
 		int32		row = rows != NULL ? rows[first + i] : first + i;
 		bool		present = !vector->nulls[row];
 
-		slice->levels[i] = present;
+		slice->definitions[i] = present;
 		slice->positions[nvalues] = row;
 		nvalues += present;
 	}
 	slice->nvalues = nvalues;
+}
+
+/* The same of a nested column, whose levels are known. */
+static void
+select_shredded_values(ValueSlice *slice, const ColumnInput *input, int first, int count)
+{
+	const int32 *rows = input->rows + first;
+	const uint8 *repetitions = input->repetitions + first;
+	int			nvalues = 0;
+	int			nrows = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		slice->positions[nvalues] = rows[i];
+		nvalues += rows[i] >= 0;
+		nrows += repetitions[i] == 0;
+	}
+	memcpy(slice->definitions, input->definitions + first, count);
+	slice->consecutive = false;
+	slice->nvalues = nvalues;
+	slice->nrows = nrows;
+	slice->nlevels = count;
 }
 
 /* Consecutive values are a loop of their own, which compilers vectorise. */
@@ -156,17 +180,20 @@ gather_values(ValueSlice *slice, const Vector *vector, PhysicalType staged)
  * take them: fixed widths in PLAIN form, byte arrays as views.
  */
 static const void *
-load_slice(ColumnWriter *column, const Vector *vector, const int32 *rows, int first, int nrows)
+load_slice(ColumnWriter *column, const ColumnInput *input, int first, int count)
 {
 	ValueSlice *slice = column->writer->slice;
 	int			width = column->form.width;
 
-	select_values(slice, vector, rows, first, nrows);
-	if (slice->nvalues < nrows && !column->field->type->nullable)
+	if (input->definitions != NULL)
+		select_shredded_values(slice, input, first, count);
+	else
+		select_values(slice, input->vector, input->rows, first, count);
+	if (slice->nvalues < count && column->node->definition == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("null value in column \"%s\", which is NOT NULL", column->field->name)));
-	gather_values(slice, vector, column->form.staged);
+	gather_values(slice, input->vector, column->form.staged);
 	if (column->form.staged == PHYSICAL_BYTES)
 		return slice->values;
 	slice->plain_bytes = (size_t) slice->nvalues * width;
@@ -213,14 +240,14 @@ begin_page_header(ParquetWriter *writer, ParquetPageType type, ThriftWriter *hea
 }
 
 static void
-write_data_page_header(ParquetWriter *writer, int nrows, ParquetEncoding encoding)
+write_data_page_header(ParquetWriter *writer, int nlevels, ParquetEncoding encoding)
 {
 	ThriftWriter header;
 	int16		saved;
 
 	begin_page_header(writer, PARQUET_DATA_PAGE, &header);
 	saved = thrift_write_struct_field(&header, 5);
-	thrift_write_i32_field(&header, 1, nrows);
+	thrift_write_i32_field(&header, 1, nlevels);
 	thrift_write_i32_field(&header, 2, encoding);
 	thrift_write_i32_field(&header, 3, PARQUET_RLE);	/* definition levels */
 	thrift_write_i32_field(&header, 4, PARQUET_RLE);	/* repetition levels */
@@ -242,15 +269,17 @@ write_dictionary_page_header(ParquetWriter *writer, int nvalues)
 	thrift_write_struct_end(&header, 0);
 }
 
-/* The levels of the open page, after their length. */
+/* Levels of the open page, after their length; nothing if there is only one. */
 static void
-put_levels(ColumnWriter *column, ByteBuffer *body)
+put_levels(const ByteBuffer *levels, int max_level, ByteBuffer *body)
 {
 	size_t		start = body->length;
 	uint32		length = 0;
 
+	if (max_level == 0)
+		return;
 	byte_buffer_append(body, &length, sizeof(length));
-	rle_encode_levels(body, (const uint8 *) column->levels.data, column->page_rows);
+	rle_encode_levels(body, (const uint8 *) levels->data, (int) levels->length, code_bit_width(max_level + 1));
 	length = (uint32) (body->length - start - sizeof(length));
 	memcpy(body->data + start, &length, sizeof(length));
 }
@@ -298,8 +327,8 @@ build_body(ColumnWriter *column)
 	size_t		levels_length;
 
 	byte_buffer_clear(body, KEEP_BYTES);
-	if (column->field->type->nullable)
-		put_levels(column, body);
+	put_levels(&column->repetitions, column->node->repetition, body);
+	put_levels(&column->definitions, column->node->definition, body);
 	if (column->page_values == 0)
 		return PARQUET_PLAIN;	/* a dictionary without values would not be written */
 	levels_length = body->length;
@@ -342,8 +371,8 @@ keep_page(ColumnWriter *column, WrittenPage *page)
 	memcpy(page->data, writer->header.data, header_length);
 	memcpy(page->data + header_length, writer->page_data, writer->page_length);
 	page->first_row = column->nrows;
-	page->nrows = column->page_rows;
-	page->nnulls = column->page_rows - column->page_values;
+	page->nlevels = column->page_levels;
+	page->nnulls = column->page_levels - column->page_values;
 	page_index_add(column, page);
 	column->raw_bytes += header_length + writer->body.length;
 	column->stored_bytes += page->length;
@@ -354,11 +383,11 @@ finish_page(ColumnWriter *column)
 {
 	ParquetEncoding encoding;
 
-	if (column->page_rows == 0)
+	if (column->page_levels == 0)
 		return;
 	CHECK_FOR_INTERRUPTS();
 	encoding = build_body(column);
-	write_data_page_header(column->writer, column->page_rows, encoding);
+	write_data_page_header(column->writer, column->page_levels, encoding);
 	keep_page(column, add_page(column));
 	if (encoding == PARQUET_RLE_DICTIONARY)
 		column->ncoded_pages++;
@@ -366,11 +395,14 @@ finish_page(ColumnWriter *column)
 	value_bounds_merge(&column->chunk_bounds, column->form.staged, &column->page_bounds);
 	value_bounds_reset(&column->page_bounds);
 	column->nrows += column->page_rows;
-	column->nnulls += column->page_rows - column->page_values;
+	column->nlevels += column->page_levels;
+	column->nnulls += column->page_levels - column->page_values;
 	column->page_rows = 0;
+	column->page_levels = 0;
 	column->page_values = 0;
 	column->page_plain_bytes = 0;
-	byte_buffer_clear(&column->levels, KEEP_BYTES);
+	byte_buffer_clear(&column->definitions, KEEP_BYTES);
+	byte_buffer_clear(&column->repetitions, KEEP_BYTES);
 	byte_buffer_clear(&column->values, KEEP_BYTES);
 }
 
@@ -442,48 +474,86 @@ append_plain(ColumnWriter *column, const void *values)
 		value_bounds_add(&column->page_bounds, column->form.staged, slice->values, slice->nvalues);
 }
 
-/* Append up to nrows rows to the open page; returns how many it took, at least one. */
+/* Does a row of the table begin here?  Only there a page may. */
+static bool
+begins_row(const ColumnInput *input, int i)
+{
+	return input->repetitions == NULL || input->repetitions[i] == 0;
+}
+
+/* The longest part of count that ends with a row of the table; all of it if a row is longer. */
 static int
-append_slice(ColumnWriter *column, const Vector *vector, const int32 *rows, int first, int nrows)
+cut_at_row(const ColumnInput *input, int first, int count)
+{
+	int			cut = count;
+
+	while (cut > 0 && !begins_row(input, first + cut))
+		cut--;
+	return cut > 0 ? cut : count;
+}
+
+/* The dictionary is full: go on in PLAIN, if possible on a new page. */
+static void
+end_codes(ColumnWriter *column, bool new_page)
+{
+	if (!new_page)
+	{
+		turn_plain(column);
+		return;
+	}
+	/* what the page has so far is its last with codes */
+	finish_page(column);
+	leave_dictionary(column);
+}
+
+/* Append up to count rows to the open page; returns how many it took, at least one. */
+static int
+append_slice(ColumnWriter *column, const ColumnInput *input, int first, int count)
 {
 	ValueSlice *slice = column->writer->slice;
-	const void *values = load_slice(column, vector, rows, first, nrows);
+	const void *values = load_slice(column, input, first, count);
 
 	if (!column->use_dictionary || !append_codes(column, values))
 	{
 		if (column->use_dictionary)
+			end_codes(column, begins_row(input, first));
+		while (count > 1 && column->page_plain_bytes + slice->plain_bytes > PAGE_BYTES)
 		{
-			/* full: what the page has so far is its last with codes */
-			finish_page(column);
-			leave_dictionary(column);
-		}
-		while (nrows > 1 && column->page_plain_bytes + slice->plain_bytes > PAGE_BYTES)
-		{
-			nrows /= 2;
-			values = load_slice(column, vector, rows, first, nrows);
+			count = cut_at_row(input, first, count / 2);
+			values = load_slice(column, input, first, count);
 		}
 		append_plain(column, values);
 	}
-	if (column->field->type->nullable)
-		byte_buffer_append(&column->levels, slice->levels, slice->nrows);
+	if (column->node->definition > 0)
+		byte_buffer_append(&column->definitions, slice->definitions, slice->nlevels);
+	if (column->node->repetition > 0)
+		byte_buffer_append(&column->repetitions, input->repetitions + first, slice->nlevels);
 	column->page_rows += slice->nrows;
+	column->page_levels += slice->nlevels;
 	column->page_values += slice->nvalues;
 	column->page_plain_bytes += slice->plain_bytes;
-	return nrows;
+	return count;
+}
+
+static bool
+page_is_full(const ColumnWriter *column)
+{
+	return column->page_rows >= PAGE_ROWS || column->page_levels >= PAGE_LEVELS ||
+		(!column->use_dictionary && column->page_plain_bytes >= PAGE_BYTES);
 }
 
 void
-column_writer_append(ColumnWriter *column, const Vector *vector, const int32 *rows, int first, int nrows)
+column_writer_append(ColumnWriter *column, const ColumnInput *input, int first, int count)
 {
-	while (nrows > 0)
+	while (count > 0)
 	{
-		int			room = Min(SLICE_ROWS, PAGE_ROWS - column->page_rows);
-		int			taken = append_slice(column, vector, rows, first, Min(nrows, room));
+		int			room = Min(SLICE_ROWS, Max(PAGE_ROWS - column->page_rows, 1));
+		int			taken = count <= room ? count : cut_at_row(input, first, room);
 
+		taken = append_slice(column, input, first, taken);
 		first += taken;
-		nrows -= taken;
-		if (column->page_rows >= PAGE_ROWS ||
-			(!column->use_dictionary && column->page_plain_bytes >= PAGE_BYTES))
+		count -= taken;
+		if (page_is_full(column) && (count == 0 || begins_row(input, first)))
 			finish_page(column);
 	}
 }
@@ -542,6 +612,7 @@ begin_chunk(ColumnWriter *column)
 	column->npages = 0;
 	column->ncoded_pages = 0;
 	column->nrows = 0;
+	column->nlevels = 0;
 	column->nnulls = 0;
 	column->raw_bytes = 0;
 	column->stored_bytes = 0;
@@ -579,14 +650,15 @@ column_writer_end_chunk(ColumnWriter *column, ChunkFooter *footer, int64 *raw_by
 size_t
 column_writer_buffered(const ColumnWriter *column)
 {
-	return column->stored_bytes + column->values.length + column->levels.length + column->dictionary.plain.length;
+	return column->stored_bytes + column->values.length + column->definitions.length + column->repetitions.length +
+		column->dictionary.plain.length;
 }
 
 /* What the open page and the dictionary would be in the file, but for compression. */
 static size_t
 open_bytes(const ColumnWriter *column)
 {
-	size_t		levels = column->levels.length / 8;
+	size_t		levels = (column->definitions.length + column->repetitions.length) / 8;
 	size_t		coded = column->dictionary.plain.length;
 
 	if (!column->use_dictionary)

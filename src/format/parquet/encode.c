@@ -114,18 +114,24 @@ pack_bits(char *target, const uint8 *values, int nvalues)
 	return target;
 }
 
-/* Codes of width bits, the lowest bit first; the last group is filled up with zeros. */
-static char *
-pack_codes(char *target, const int32 *codes, int ncodes, int width)
+static pg_attribute_always_inline int32
+hybrid_value(const void *values, bool levels, int i)
+{
+	return levels ? ((const uint8 *) values)[i] : ((const int32 *) values)[i];
+}
+
+/* Values of width bits, the lowest bit first; the last group is filled up with zeros. */
+static pg_attribute_always_inline char *
+pack_values(char *target, const void *values, bool levels, int first, int count, int width)
 {
 	uint64		bits = 0;
 	int			nbits = 0;
-	int			padded = (ncodes + GROUP - 1) / GROUP * GROUP;
+	int			padded = (count + GROUP - 1) / GROUP * GROUP;
 
 	for (int i = 0; i < padded; i++)
 	{
-		if (i < ncodes)
-			bits |= (uint64) (uint32) codes[i] << nbits;
+		if (i < count)
+			bits |= (uint64) (uint32) hybrid_value(values, levels, first + i) << nbits;
 		nbits += width;
 		if (nbits >= 32)
 		{
@@ -145,12 +151,6 @@ pack_codes(char *target, const int32 *codes, int ncodes, int width)
 	return target;
 }
 
-static pg_attribute_always_inline int32
-hybrid_value(const void *values, bool levels, int i)
-{
-	return levels ? ((const uint8 *) values)[i] : ((const int32 *) values)[i];
-}
-
 /* Values bit-packed, in whole groups. */
 static pg_attribute_always_inline void
 append_packed(ByteBuffer *out, const void *values, bool levels, int first, int count, int width)
@@ -162,10 +162,10 @@ append_packed(ByteBuffer *out, const void *values, bool levels, int first, int c
 		return;
 	append_varint(out, (uint32) groups << 1 | 1);
 	target = byte_buffer_reserve(out, (size_t) groups * width);
-	if (levels)
+	if (levels && width == 1)
 		target = pack_bits(target, (const uint8 *) values + first, count);
 	else
-		target = pack_codes(target, (const int32 *) values + first, count, width);
+		target = pack_values(target, values, levels, first, count, width);
 	out->length = target - out->data;
 }
 
@@ -208,9 +208,9 @@ hybrid_encode(ByteBuffer *out, const void *values, bool levels, int nvalues, int
 }
 
 void
-rle_encode_levels(ByteBuffer *out, const uint8 *levels, int nlevels)
+rle_encode_levels(ByteBuffer *out, const uint8 *levels, int nlevels, int width)
 {
-	hybrid_encode(out, levels, true, nlevels, 1);
+	hybrid_encode(out, levels, true, nlevels, width);
 }
 
 void

@@ -55,21 +55,15 @@ set_codec(ParquetWriter *writer, const FormatWriteOptions *options)
 static void
 add_columns(ParquetWriter *writer, const FormatWriteOptions *options)
 {
-	writer->ncolumns = options->ncolumns;
-	writer->columns = MemoryContextAllocHuge(CurrentMemoryContext,
-											 Max(options->ncolumns, 1) * sizeof(ColumnWriter));
-	for (int i = 0; i < options->ncolumns; i++)
-	{
-		const DataField *given = &options->columns[i];
-		DataField  *field = palloc0(sizeof(DataField));
-		DataType   *type = palloc(sizeof(DataType));
+	int			nleaves = 0;
 
-		*type = *given->type;
-		field->id = given->id;
-		field->name = pstrdup(given->name);
-		field->type = type;
-		column_writer_init(&writer->columns[i], writer, field);
-	}
+	for (int i = 0; i < options->ncolumns; i++)
+		nleaves += count_leaves(&options->columns[i]);
+	writer->leaves = MemoryContextAllocHuge(CurrentMemoryContext, Max(nleaves, 1) * sizeof(ColumnWriter));
+	writer->ncolumns = options->ncolumns;
+	writer->nodes = palloc0(Max(options->ncolumns, 1) * sizeof(WriteNode));
+	for (int i = 0; i < options->ncolumns; i++)
+		write_node_init(&writer->nodes[i], writer, &options->columns[i]);
 }
 
 FormatWriter *
@@ -108,7 +102,7 @@ add_row_group(ParquetWriter *writer)
 	}
 	group = &writer->row_groups[writer->nrow_groups++];
 	memset(group, 0, sizeof(RowGroupFooter));
-	group->chunks = MemoryContextAllocZero(writer->context, Max(writer->ncolumns, 1) * sizeof(ChunkFooter));
+	group->chunks = MemoryContextAllocZero(writer->context, Max(writer->nleaves, 1) * sizeof(ChunkFooter));
 	return group;
 }
 
@@ -122,12 +116,12 @@ end_row_group(ParquetWriter *writer)
 	group = add_row_group(writer);
 	group->nrows = writer->row_group_rows;
 	group->offset = storage_position(writer->file);
-	for (int i = 0; i < writer->ncolumns; i++)
+	for (int i = 0; i < writer->nleaves; i++)
 	{
 		int64		raw_bytes;
 		int64		stored_bytes;
 
-		column_writer_end_chunk(&writer->columns[i], &group->chunks[i], &raw_bytes, &stored_bytes);
+		column_writer_end_chunk(&writer->leaves[i], &group->chunks[i], &raw_bytes, &stored_bytes);
 		group->raw_bytes += raw_bytes;
 		group->stored_bytes += stored_bytes;
 	}
@@ -140,8 +134,8 @@ buffered_bytes(const ParquetWriter *writer)
 {
 	size_t		total = 0;
 
-	for (int i = 0; i < writer->ncolumns; i++)
-		total += column_writer_buffered(&writer->columns[i]);
+	for (int i = 0; i < writer->nleaves; i++)
+		total += column_writer_buffered(&writer->leaves[i]);
 	return total;
 }
 
@@ -156,7 +150,7 @@ parquet_write(FormatWriter *base, Vector *const *columns, const int32 *rows, int
 
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < writer->ncolumns; i++)
-			column_writer_append(&writer->columns[i], columns[i], rows, first, count);
+			write_node_append(&writer->nodes[i], columns[i], rows, first, count);
 		first += count;
 		writer->row_group_rows += count;
 		writer->base.nrows += count;
@@ -171,8 +165,8 @@ parquet_position(FormatWriter *base)
 	ParquetWriter *writer = (ParquetWriter *) base;
 	uint64		position = storage_position(writer->file);
 
-	for (int i = 0; i < writer->ncolumns; i++)
-		position += column_writer_expected(&writer->columns[i]);
+	for (int i = 0; i < writer->nleaves; i++)
+		position += column_writer_expected(&writer->leaves[i]);
 	return position;
 }
 
@@ -182,9 +176,9 @@ write_page_indexes(ParquetWriter *writer)
 {
 	for (int pass = 0; pass < 2; pass++)
 	{
-		for (int i = 0; i < writer->nrow_groups * writer->ncolumns; i++)
+		for (int i = 0; i < writer->nrow_groups * writer->nleaves; i++)
 		{
-			ChunkFooter *chunk = &writer->row_groups[i / writer->ncolumns].chunks[i % writer->ncolumns];
+			ChunkFooter *chunk = &writer->row_groups[i / writer->nleaves].chunks[i % writer->nleaves];
 			BytesView	index = pass == 0 ? chunk->column_index : chunk->offset_index;
 
 			if (pass == 0)
@@ -232,14 +226,17 @@ bound_for_column(const ColumnWriter *column, const Scalar *bound)
 	return scalar_copy(column->field->type, &result);
 }
 
-/* Lake tables keep no bounds of binary columns. */
+/* Lake tables keep no bounds of binary columns, and nothing of nested ones. */
 static void
-give_statistics(const ColumnWriter *column, ColumnStatistics *statistics)
+give_statistics(const WriteNode *node, ColumnStatistics *statistics)
 {
+	const ColumnWriter *column = node->leaf;
 	Scalar		min;
 	Scalar		max;
 
 	memset(statistics, 0, sizeof(ColumnStatistics));
+	if (column == NULL)
+		return;
 	statistics->has_null_count = true;
 	statistics->null_count = column->file_nulls;
 	if (column->form.staged == PHYSICAL_BYTES && !column->form.is_text)
@@ -260,6 +257,6 @@ parquet_finish(FormatWriter *base, ColumnStatistics *statistics)
 	write_page_indexes(writer);
 	write_footer(writer);
 	for (int i = 0; i < writer->ncolumns; i++)
-		give_statistics(&writer->columns[i], &statistics[i]);
+		give_statistics(&writer->nodes[i], &statistics[i]);
 	MemoryContextDelete(writer->context);
 }

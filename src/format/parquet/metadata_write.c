@@ -18,6 +18,8 @@
 
 /* LogicalType's members */
 #define LOGICAL_STRING 1
+#define LOGICAL_MAP 2
+#define LOGICAL_LIST 3
 #define LOGICAL_DECIMAL 5
 #define LOGICAL_DATE 6
 #define LOGICAL_TIME 7
@@ -149,6 +151,11 @@ converted_type(const DataType *type)
 			if (type->precision > 6)
 				return -1;
 			return type->precision <= 3 ? PARQUET_CONVERTED_TIMESTAMP_MILLIS : PARQUET_CONVERTED_TIMESTAMP_MICROS;
+		case TYPE_ARRAY:
+			return PARQUET_CONVERTED_LIST;
+		case TYPE_MAP:
+		case TYPE_MULTISET:
+			return PARQUET_CONVERTED_MAP;
 		default:
 			return -1;
 	}
@@ -221,25 +228,48 @@ write_logical_type(ThriftWriter *out, const DataType *type)
 			write_time_annotation(out, LOGICAL_TIMESTAMP, type->root == TYPE_TIMESTAMP_LTZ,
 								  type->precision <= 3 ? UNIT_MILLIS : UNIT_MICROS);
 			break;
+		case TYPE_ARRAY:
+			write_empty_struct(out, LOGICAL_LIST);
+			break;
+		case TYPE_MAP:
+		case TYPE_MULTISET:
+			write_empty_struct(out, LOGICAL_MAP);
+			break;
 		default:
 			write_empty_struct(out, LOGICAL_STRING);
 			break;
 	}
 }
 
+/* The group that is repeated, between a list and its elements. */
 static void
-write_column_schema(ThriftWriter *out, const ColumnWriter *column)
+write_repeated_group(ThriftWriter *out, const WriteNode *node)
 {
-	const DataField *field = column->field;
-	const DataType *type = field->type;
+	const char *name = repeated_group_name(node);
+	int16		group = thrift_write_struct_begin(out);
+
+	thrift_write_i32_field(out, 3, PARQUET_REPEATED);
+	thrift_write_binary_field(out, 4, name, strlen(name));
+	thrift_write_i32_field(out, 5, node->nchildren);
+	thrift_write_struct_end(out, group);
+}
+
+/* The element of one node, without those below it. */
+static void
+write_node_element(ThriftWriter *out, const WriteNode *node)
+{
+	const DataType *type = &node->type;
 	int			converted = converted_type(type);
 	int16		element = thrift_write_struct_begin(out);
 
-	thrift_write_i32_field(out, 1, column->form.type);
-	if (column->form.type == PARQUET_FIXED_LEN_BYTE_ARRAY)
-		thrift_write_i32_field(out, 2, column->form.width);
-	thrift_write_i32_field(out, 3, type->nullable ? PARQUET_OPTIONAL : PARQUET_REQUIRED);
-	thrift_write_binary_field(out, 4, field->name, strlen(field->name));
+	if (node->leaf != NULL)
+		thrift_write_i32_field(out, 1, node->leaf->form.type);
+	if (node->leaf != NULL && node->leaf->form.type == PARQUET_FIXED_LEN_BYTE_ARRAY)
+		thrift_write_i32_field(out, 2, node->leaf->form.width);
+	thrift_write_i32_field(out, 3, node->nullable ? PARQUET_OPTIONAL : PARQUET_REQUIRED);
+	thrift_write_binary_field(out, 4, node->name, strlen(node->name));
+	if (node->leaf == NULL)
+		thrift_write_i32_field(out, 5, repeated_group_name(node) != NULL ? 1 : node->nchildren);
 	if (converted >= 0)
 		thrift_write_i32_field(out, 6, converted);
 	if (type->root == TYPE_DECIMAL)
@@ -247,7 +277,7 @@ write_column_schema(ThriftWriter *out, const ColumnWriter *column)
 		thrift_write_i32_field(out, 7, type->scale);
 		thrift_write_i32_field(out, 8, type->precision);
 	}
-	thrift_write_i32_field(out, 9, field->id);
+	thrift_write_i32_field(out, 9, node->id);
 	if (converted >= 0)
 	{
 		int16		logical = thrift_write_struct_field(out, 10);
@@ -259,17 +289,40 @@ write_column_schema(ThriftWriter *out, const ColumnWriter *column)
 }
 
 static void
+write_node_schema(ThriftWriter *out, const WriteNode *node)
+{
+	write_node_element(out, node);
+	if (repeated_group_name(node) != NULL)
+		write_repeated_group(out, node);
+	for (int i = 0; i < node->nchildren; i++)
+		write_node_schema(out, &node->children[i]);
+}
+
+static int
+count_elements(const WriteNode *node)
+{
+	int			count = repeated_group_name(node) != NULL ? 2 : 1;
+
+	for (int i = 0; i < node->nchildren; i++)
+		count += count_elements(&node->children[i]);
+	return count;
+}
+
+static void
 write_schema(ThriftWriter *out, const ParquetWriter *writer)
 {
+	int			count = 1;
 	int16		root;
 
-	thrift_write_list_field(out, 2, THRIFT_STRUCT, writer->ncolumns + 1);
+	for (int i = 0; i < writer->ncolumns; i++)
+		count += count_elements(&writer->nodes[i]);
+	thrift_write_list_field(out, 2, THRIFT_STRUCT, count);
 	root = thrift_write_struct_begin(out);
 	thrift_write_binary_field(out, 4, ROOT_NAME, strlen(ROOT_NAME));
 	thrift_write_i32_field(out, 5, writer->ncolumns);
 	thrift_write_struct_end(out, root);
 	for (int i = 0; i < writer->ncolumns; i++)
-		write_column_schema(out, &writer->columns[i]);
+		write_node_schema(out, &writer->nodes[i]);
 }
 
 /* ---- column chunks ---- */
@@ -340,20 +393,38 @@ write_statistics(ThriftWriter *out, const ColumnWriter *column)
 	thrift_write_struct_end(out, saved);
 }
 
+/* The names on the way from the root to a leaf. */
+static void
+write_path(ThriftWriter *out, const WriteNode *leaf)
+{
+	const char *names[2 * MAX_NESTING + 1];
+	int			n = 0;
+
+	for (const WriteNode *node = leaf; node != NULL; node = node->parent)
+	{
+		const char *group = node != leaf ? repeated_group_name(node) : NULL;
+
+		if (group != NULL)
+			names[n++] = group;
+		names[n++] = node->name;
+	}
+	thrift_write_list_field(out, 3, THRIFT_BINARY, n);
+	while (n-- > 0)
+		thrift_write_binary(out, names[n], strlen(names[n]));
+}
+
 /* ColumnMetaData, as a struct on its own. */
 void
 metadata_write_chunk(const ColumnWriter *column, const ChunkPlace *place, StringInfo out)
 {
-	const char *name = column->field->name;
 	ThriftWriter chunk;
 
 	thrift_write_init(&chunk, out);
 	thrift_write_i32_field(&chunk, 1, column->form.type);
 	write_encodings(&chunk, column);
-	thrift_write_list_field(&chunk, 3, THRIFT_BINARY, 1);
-	thrift_write_binary(&chunk, name, strlen(name));
+	write_path(&chunk, column->node);
 	thrift_write_i32_field(&chunk, 4, column->writer->parquet_codec);
-	thrift_write_i64_field(&chunk, 5, column->nrows);
+	thrift_write_i64_field(&chunk, 5, column->nlevels);
 	thrift_write_i64_field(&chunk, 6, place->raw_bytes);
 	thrift_write_i64_field(&chunk, 7, place->stored_bytes);
 	thrift_write_i64_field(&chunk, 9, (int64) place->data_offset);
@@ -392,8 +463,8 @@ write_row_group(ThriftWriter *out, const ParquetWriter *writer, int ordinal)
 	const RowGroupFooter *group = &writer->row_groups[ordinal];
 	int16		saved = thrift_write_struct_begin(out);
 
-	thrift_write_list_field(out, 1, THRIFT_STRUCT, writer->ncolumns);
-	for (int i = 0; i < writer->ncolumns; i++)
+	thrift_write_list_field(out, 1, THRIFT_STRUCT, writer->nleaves);
+	for (int i = 0; i < writer->nleaves; i++)
 		write_chunk(out, &group->chunks[i]);
 	thrift_write_i64_field(out, 2, group->raw_bytes);
 	thrift_write_i64_field(out, 3, group->nrows);
@@ -419,8 +490,8 @@ metadata_write_footer(const ParquetWriter *writer, StringInfo out)
 		write_row_group(&file, writer, i);
 	thrift_write_binary_field(&file, 6, CREATED_BY, strlen(CREATED_BY));
 	/* every column is ordered as its type is; without this, bounds of strings are not trusted */
-	thrift_write_list_field(&file, 7, THRIFT_STRUCT, writer->ncolumns);
-	for (int i = 0; i < writer->ncolumns; i++)
+	thrift_write_list_field(&file, 7, THRIFT_STRUCT, writer->nleaves);
+	for (int i = 0; i < writer->nleaves; i++)
 	{
 		int16		order = thrift_write_struct_begin(&file);
 

@@ -178,7 +178,7 @@ page_index_add(ColumnWriter *column, WrittenPage *page)
 static bool
 is_null_page(const WrittenPage *page)
 {
-	return page->nnulls == page->nrows;
+	return page->nnulls == page->nlevels;
 }
 
 /* A column index must have the bounds of every page that has values. */

@@ -2,10 +2,12 @@
  * parquet_write.h
  *		What the parts of the Parquet writer share.
  *
- * Values travel from vectors to pages in slices of at most SLICE_ROWS rows:
- * the nulls become definition levels, the others are gathered, counted into
- * the page's bounds, and appended to the open page as dictionary codes or in
- * PLAIN form.  A full page is compressed and kept until its row group is
+ * A file has a tree of nodes, of which the leaves hold values: one for a flat
+ * column, more for a nested one, whose values are first shredded into levels
+ * and positions.  Values travel from vectors to pages in slices of at most
+ * SLICE_ROWS rows: the nulls become definition levels, the others are gathered,
+ * counted into the page's bounds, and appended to the open page as dictionary
+ * codes or in PLAIN form.  A full page is compressed and kept until its row group is
  * written; so what a row group costs in memory is its compressed size, and one
  * open page and one dictionary a column.
  */
@@ -22,6 +24,7 @@
 
 #define SLICE_ROWS 2048
 #define PAGE_ROWS 20000
+#define PAGE_LEVELS (256 * 1024)	/* of nested columns */
 #define PAGE_BYTES (1024 * 1024)
 #define DICTIONARY_BYTES (1024 * 1024)
 #define ROW_GROUP_BYTES ((size_t) 128 * 1024 * 1024)
@@ -51,8 +54,8 @@ extern void byte_buffer_clear(ByteBuffer *buffer, size_t keep);
 /* Bits needed for the numbers 0 .. count - 1, at least one. */
 extern int	code_bit_width(int count);
 
-/* The RLE/bit-packing hybrid: one-bit levels (bytes of 0 or 1), and codes. */
-extern void rle_encode_levels(ByteBuffer *out, const uint8 *levels, int nlevels);
+/* The RLE/bit-packing hybrid: levels (a byte each), and codes. */
+extern void rle_encode_levels(ByteBuffer *out, const uint8 *levels, int nlevels, int width);
 extern void rle_encode_codes(ByteBuffer *out, const int32 *codes, int ncodes, int width);
 
 /* PLAIN: booleans (bytes of 0 or 1) as bits, byte arrays with their lengths. */
@@ -148,25 +151,29 @@ typedef struct WrittenPage
 	char	   *data;			/* header and compressed body */
 	size_t		length;
 	int64		first_row;		/* within the row group */
-	int			nrows;
+	int			nlevels;		/* values with nulls */
 	int			nnulls;
 	bool		has_bounds;
 	Scalar		min;			/* for the column index: strings shortened */
 	Scalar		max;
 } WrittenPage;
 
+/* Values of a leaf. */
 typedef struct ColumnWriter
 {
 	struct ParquetWriter *writer;
 	const DataField *field;
+	const struct WriteNode *node;
 	ColumnForm	form;
 	ValueDictionary dictionary;
 
 	/* the open page */
 	int			page_rows;
-	int			page_values;	/* rows that are not null */
+	int			page_levels;	/* rows, or of a nested column more */
+	int			page_values;	/* those that are not null */
 	size_t		page_plain_bytes;	/* the values' size in PLAIN */
-	ByteBuffer	levels;			/* a byte a row; optional columns only */
+	ByteBuffer	definitions;	/* a byte each, where there is more than one level */
+	ByteBuffer	repetitions;
 	ByteBuffer	values;			/* int32 codes, or PLAIN (booleans: bytes) */
 	ValueBounds page_bounds;
 
@@ -177,7 +184,8 @@ typedef struct ColumnWriter
 	WrittenPage *pages;
 	int			ncoded_pages;	/* of npages, those with codes */
 	int64		nrows;			/* in finished pages */
-	int64		nnulls;			/* likewise */
+	int64		nlevels;		/* likewise */
+	int64		nnulls;
 	size_t		raw_bytes;		/* of finished pages, with headers, not compressed */
 	size_t		stored_bytes;	/* the same compressed */
 	ValueBounds chunk_bounds;
@@ -199,10 +207,26 @@ typedef struct ChunkFooter
 	uint64		offset_index_offset;
 } ChunkFooter;
 
-extern void column_writer_init(ColumnWriter *column, struct ParquetWriter *writer, const DataField *field);
+/* What is appended to a column. */
+typedef struct ColumnInput
+{
+	const Vector *vector;
+	const int32 *rows;			/* NULL: all in order */
 
-/* Append nrows of the rows (NULL: all in order), from the first on. */
-extern void column_writer_append(ColumnWriter *column, const Vector *vector, const int32 *rows, int first, int nrows);
+	/*
+	 * Of nested columns, beside rows: the levels of each.  A row of -1 is null,
+	 * or there is nothing.
+	 */
+	const uint8 *definitions;
+	const uint8 *repetitions;
+} ColumnInput;
+
+/* node: the leaf, whose name and type in field. */
+extern void column_writer_init(ColumnWriter *column, struct ParquetWriter *writer, const DataField *field,
+							   const struct WriteNode *node);
+
+/* Append count of the input's rows, from the first on; it ends with a row of the table. */
+extern void column_writer_append(ColumnWriter *column, const ColumnInput *input, int first, int count);
 
 /* Write the chunk to the file, and begin the next. */
 extern void column_writer_end_chunk(ColumnWriter *column, ChunkFooter *footer, int64 *raw_bytes, int64 *stored_bytes);
@@ -219,6 +243,42 @@ extern void page_index_add(ColumnWriter *column, WrittenPage *page);
 /* Both append to out; the first writes nothing where no valid index can be made. */
 extern void page_index_write_columns(const ColumnWriter *column, StringInfo out);
 extern void page_index_write_offsets(const ColumnWriter *column, uint64 offset, StringInfo out);
+
+/* ---- nested_write.c: the tree of nodes, and shredding ---- */
+
+#define MAX_NESTING 64			/* of lists, maps and rows in each other */
+
+typedef struct WriteNode
+{
+	const struct WriteNode *parent; /* NULL: a column */
+	const char *name;			/* in the file */
+	int32		id;
+	DataType	type;			/* without its children */
+	bool		nullable;		/* in the file */
+	int			definition;		/* the level of values that are not null */
+	int			repetition;		/* that of elements within the nearest list, itself included */
+	int			nchildren;
+	struct WriteNode *children;
+	ColumnWriter *leaf;			/* of a node without children */
+	/* while rows are shredded */
+	ByteBuffer	positions;
+	ByteBuffer	definitions;
+	ByteBuffer	element_positions;
+	ByteBuffer	element_definitions;
+	ByteBuffer	element_repetitions;
+} WriteNode;
+
+/* Count the leaves below a type; ERROR if it cannot be written. */
+extern int	count_leaves(const DataField *field);
+
+/* Make a column's node; its leaves are those that follow the writer's nleaves. */
+extern void write_node_init(WriteNode *node, struct ParquetWriter *writer, const DataField *field);
+
+/* The group between a list and its elements; NULL for what is no list. */
+extern const char *repeated_group_name(const WriteNode *node);
+
+/* Append rows of a column to its leaves. */
+extern void write_node_append(WriteNode *node, const Vector *vector, const int32 *rows, int first, int nrows);
 
 /* ---- metadata_write.c ---- */
 
@@ -248,7 +308,8 @@ extern void metadata_write_footer(const struct ParquetWriter *writer, StringInfo
 /* The values that are not null of some rows of a column, on their way into its page. */
 typedef struct ValueSlice
 {
-	int			nrows;
+	int			nrows;			/* of the table that begin in it */
+	int			nlevels;
 	int			nvalues;
 	size_t		plain_bytes;	/* size in PLAIN */
 	const int32 *input_codes;	/* codes of dictionary-encoded input, or NULL */
@@ -256,7 +317,7 @@ typedef struct ValueSlice
 	bool		consecutive;	/* the values are rows first, first + 1 ... of the vector */
 	int			first;
 	int32		positions[SLICE_ROWS];	/* otherwise, their rows */
-	uint8		levels[SLICE_ROWS];
+	uint8		definitions[SLICE_ROWS];
 	int32		codes[SLICE_ROWS];
 	int128		values[SLICE_ROWS]; /* of the staged type */
 	char		plain[SLICE_ROWS * MAX_FIXED_WIDTH];
@@ -274,7 +335,9 @@ typedef struct ParquetWriter
 	int			level;
 	size_t		row_group_bytes;
 	int			ncolumns;
-	ColumnWriter *columns;
+	WriteNode  *nodes;			/* of the columns */
+	int			nleaves;
+	ColumnWriter *leaves;
 	int64		row_group_rows; /* in the open row group */
 	int			nrow_groups;
 	int			max_row_groups;
