@@ -17,7 +17,6 @@
 #define MAX_TYPES 1000000
 #define MAX_STRIPES 1000000
 #define MAX_TYPE_TEXT_DEPTH 3
-#define PROLEPTIC_CALENDAR 2
 
 /* Lengths of what lies in front of the postscript. */
 typedef struct Postscript
@@ -271,7 +270,6 @@ read_footer(OrcTail *tail, OrcFile *file, BytesView bytes)
 	if (nstatistics == tail->ntypes)
 		tail->statistics = palloc(Max(nstatistics, 1) * sizeof(BytesView));
 	tail->nstripes = tail->ntypes = nstatistics = 0;
-	tail->hybrid_calendar = true;
 	proto_init(&message, file->path, bytes);
 	while (proto_next(&message))
 	{
@@ -303,9 +301,6 @@ read_footer(OrcTail *tail, OrcFile *file, BytesView bytes)
 						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						 errmsg("file \"%s\" is encrypted", file->path),
 						 errdetail("ORC's encryption is not supported.")));
-				break;
-			case 11:
-				tail->hybrid_calendar = proto_uint(&message) != PROLEPTIC_CALENDAR;
 				break;
 		}
 	}

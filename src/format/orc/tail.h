@@ -36,7 +36,6 @@ typedef struct OrcTail
 	uint32		writer;			/* which program */
 	uint32		writer_version;
 	uint32		major_version;	/* of the format */
-	bool		hybrid_calendar;	/* the writer says that days before 1582 are Julian */
 	uint32		ntypes;
 	OrcType    *types;			/* 0: the root, a struct of the columns */
 	uint32		nstripes;
