@@ -4,14 +4,13 @@
  *
  * The runs stand in a binary heap by their next keys.  Where the first run's
  * rows lie below all others' they are taken in one stretch; where keys tie,
- * the merge function picks.  A step ends when the output is full or when a run
- * must move to its next batch, as strings are views into the batches.
+ * the merge function picks one, or is to compute the result from all.  A step
+ * ends when the output is full or when a run must move to its next batch, as
+ * strings are views into the batches.
  */
 #include "postgres.h"
 
-#include "lake/merge.h"
-#include "lake/merge_function.h"
-#include "lake/merge_run.h"
+#include "lake/merge_state.h"
 #include "lake/prune.h"
 #include "lake/read.h"
 #include "lake/sections.h"
@@ -19,27 +18,6 @@
 
 /* The files of more runs are not all kept open */
 #define MAX_OPEN_RUNS 64
-
-struct SectionMerge
-{
-	MemoryContext context;		/* holds all of this */
-	MergeSource source;
-	const MergeFunction *function;
-	bool		keep_deletes;
-	int		   *positions;		/* by table field: where it is among source.fields, -1: nowhere */
-	int			system_positions[2];	/* the same for system columns */
-	int			nruns;
-	MergeRun   *runs;
-	int			nheap;
-	MergeRun  **heap;			/* runs with rows left in their batch */
-	int			nexhausted;
-	MergeRun  **exhausted;		/* runs that must move to their next batch */
-	MergeRun  **tied;			/* room for the runs that tie */
-	MergeRun  **touched;		/* room for the runs that a read touches */
-	int			nchosen;
-	int32		chosen_run[BATCH_ROWS]; /* the rows chosen in this step */
-	int32		chosen_row[BATCH_ROWS]; /* their rows in the run's batch */
-};
 
 static bool
 contains_field(const int *fields, int nfields, int field)
@@ -50,38 +28,50 @@ contains_field(const int *fields, int nfields, int field)
 	return false;
 }
 
+static void
+add_field(MergeSource *source, int field)
+{
+	if (!contains_field(source->fields, source->nfields, field))
+		source->fields[source->nfields++] = field;
+}
+
 /* Fields to read: keys first, then what is asked for, then what merging needs. */
 static void
 collect_fields(SectionMerge *merge, const SectionMergeOptions *options)
 {
 	MergeSource *source = &merge->source;
 	const TableSchema *schema = source->table->schema;
-	static const int needed[] = {FIELD_SEQUENCE_NUMBER, FIELD_VALUE_KIND};
-	int			count = 0;
+	const TableOptions *table_options = source->table->options;
 
 	source->nkeys = schema->ntrimmed_keys;
-	source->fields = palloc((source->nkeys + options->nfields + lengthof(needed)) * sizeof(int));
+	source->fields = palloc((schema->nfields + 2) * sizeof(int));
 	for (int i = 0; i < source->nkeys; i++)
-		source->fields[count++] = schema->trimmed_keys[i];
+		add_field(source, schema->trimmed_keys[i]);
 	for (int i = 0; i < options->nfields; i++)
-		if (!contains_field(source->fields, source->nkeys, options->fields[i]))
-			source->fields[count++] = options->fields[i];
-	source->needs_kinds = contains_field(options->fields, options->nfields, FIELD_VALUE_KIND);
-	for (int i = 0; i < lengthof(needed); i++)
-		if (!contains_field(options->fields, options->nfields, needed[i]))
-			source->fields[count++] = needed[i];
-	source->nfields = count;
+		add_field(source, options->fields[i]);
+	source->needs_kinds = contains_field(source->fields, source->nfields, FIELD_VALUE_KIND);
+	add_field(source, FIELD_SEQUENCE_NUMBER);
+	add_field(source, FIELD_VALUE_KIND);
+	for (int i = 0; i < table_options->nsequence_fields; i++)
+		add_field(source, table_options->sequence_fields[i]);
+	for (int i = 0; i < merge->function->ndeciding; i++)
+		add_field(source, merge->function->deciding[i]);
 
 	merge->positions = palloc(schema->nfields * sizeof(int));
 	for (int i = 0; i < schema->nfields; i++)
 		merge->positions[i] = -1;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < source->nfields; i++)
 	{
 		if (source->fields[i] >= 0)
 			merge->positions[source->fields[i]] = i;
 		else
 			merge->system_positions[-1 - source->fields[i]] = i;
 	}
+	source->nsequence = table_options->nsequence_fields;
+	source->sequence_descending = table_options->sequence_descending;
+	source->sequence_positions = palloc(Max(source->nsequence, 1) * sizeof(int));
+	for (int i = 0; i < source->nsequence; i++)
+		source->sequence_positions[i] = merge->positions[table_options->sequence_fields[i]];
 }
 
 /* May keys be told apart by their prefixes alone? */
@@ -114,7 +104,7 @@ open_runs(SectionMerge *merge)
 	merge->heap = palloc(merge->nruns * sizeof(MergeRun *));
 	merge->exhausted = palloc(merge->nruns * sizeof(MergeRun *));
 	merge->tied = palloc(merge->nruns * sizeof(MergeRun *));
-	merge->touched = palloc(merge->nruns * sizeof(MergeRun *));
+	merge->tied_kinds = palloc(merge->nruns);
 	foreach(cell, runs)
 	{
 		int			index = foreach_current_index(cell);
@@ -132,7 +122,7 @@ section_merge_open(LakeTable *table, const Split *split, const SectionMergeOptio
 	SectionMerge *merge = palloc0(sizeof(SectionMerge));
 
 	merge->context = context;
-	merge->function = merge_function_of_table(table);
+	merge->function = merge_function_create(table->schema, table->options, table->name);
 	merge->keep_deletes = options->keep_deletes;
 	merge->source.table = table;
 	merge->source.split = split;
@@ -142,6 +132,7 @@ section_merge_open(LakeTable *table, const Split *split, const SectionMergeOptio
 													  table->schema->trimmed_keys, table->schema->ntrimmed_keys);
 	collect_fields(merge, options);
 	open_runs(merge);
+	merge_values_init(merge);
 	MemoryContextSwitchTo(old);
 	return merge;
 }
@@ -288,12 +279,28 @@ pop_tied(SectionMerge *merge)
 	return ntied;
 }
 
+/* Choose the row of the tied runs that the function picks. */
+static void
+pick_tied(SectionMerge *merge, int ntied)
+{
+	int			picked;
+
+	for (int i = 0; i < ntied; i++)
+		merge->tied_kinds[i] = merge_run_next_kind(merge->tied[i]);
+	picked = merge_function_pick(merge->function, merge->tied_kinds, ntied);
+	if (picked >= 0)
+		choose_rows(merge, merge->tied[picked], 1);
+}
+
 static void
 take_tied(SectionMerge *merge)
 {
 	int			ntied = pop_tied(merge);
 
-	choose_rows(merge, merge->tied[merge->function->pick(ntied)], 1);
+	if (merge->function->engine->pick != NULL)
+		pick_tied(merge, ntied);
+	else
+		merge_compute_key(merge, ntied);
 	for (int i = 0; i < ntied; i++)
 	{
 		MergeRun   *run = merge->tied[i];
@@ -337,116 +344,13 @@ section_merge_next(SectionMerge *merge)
 	{
 		load_exhausted(merge);
 		merge->nchosen = 0;
+		merge->computed.keys.nkeys = 0;
 		for (int i = 0; i < merge->nheap; i++)
 			merge->heap[i]->pending = merge->heap[i]->cursor;
-		while (merge->nheap > 0 && merge->nexhausted == 0 && merge->nchosen < BATCH_ROWS)
+		while (merge->nheap > 0 && merge->nexhausted == 0 && merge->nchosen < BATCH_ROWS &&
+			   merge_compute_has_room(merge))
 			choose_next(merge);
+		merge_compute_begin(merge);
 	} while (merge->nchosen == 0 && (merge->nheap > 0 || merge->nexhausted > 0));
 	return merge->nchosen;
-}
-
-/* Read a column in every run that the selected rows come from; any with nulls? */
-static bool
-read_runs(SectionMerge *merge, int position, const int32 *selection, int nselected)
-{
-	int			ntouched = 0;
-	bool		has_nulls = false;
-
-	for (int i = 0; i < nselected; i++)
-	{
-		int			chosen = selection ? selection[i] : i;
-		MergeRun   *run = &merge->runs[merge->chosen_run[chosen]];
-
-		if (run->loaded[position])
-			continue;
-		if (run->nwanted == 0)
-			merge->touched[ntouched++] = run;
-		run->wanted[run->nwanted++] = merge->chosen_row[chosen];
-	}
-	for (int i = 0; i < ntouched; i++)
-		merge_run_read_wanted(merge->touched[i], position);
-	for (int i = 0; i < merge->nruns; i++)
-		if (merge->runs[i].columns[position] != NULL && merge->runs[i].columns[position]->has_nulls)
-			has_nulls = true;
-	return has_nulls;
-}
-
-static void
-gather_nulls(const SectionMerge *merge, int position, const int32 *selection, int nselected, Vector *out)
-{
-	out->has_nulls = true;
-	memset(out->nulls, false, out->capacity);
-	for (int i = 0; i < nselected; i++)
-	{
-		int			chosen = selection ? selection[i] : i;
-		const Vector *source = merge->runs[merge->chosen_run[chosen]].columns[position];
-
-		out->nulls[chosen] = source->has_nulls && source->nulls[merge->chosen_row[chosen]];
-	}
-}
-
-/* Nested values, with their nulls; rows that follow each other in one run at a time. */
-static void
-gather_nested(const SectionMerge *merge, int position, const int32 *selection, int nselected, Vector *out)
-{
-	for (int i = 0; i < nselected;)
-	{
-		int			first = selection ? selection[i] : i;
-		int			count = 0;
-
-		do
-		{
-			count++;
-			i++;
-		} while (i < nselected && (selection ? selection[i] : i) == first + count &&
-				 merge->chosen_run[first + count] == merge->chosen_run[first]);
-		vector_gather(out, first, merge->runs[merge->chosen_run[first]].columns[position],
-					  &merge->chosen_row[first], count);
-	}
-}
-
-void
-section_merge_read_field(SectionMerge *merge, int field, const int32 *selection, int nselected, Vector *out)
-{
-	int			position = field >= 0 ? merge->positions[field] : merge->system_positions[-1 - field];
-
-	if (position < 0)
-		elog(ERROR, "field %d was not asked for when the merge was opened", field);
-	vector_reset(out);
-	if (read_runs(merge, position, selection, nselected) && !type_is_nested(out->type))
-		gather_nulls(merge, position, selection, nselected, out);
-
-#define GATHER(member) \
-	for (int i = 0; i < nselected; i++) \
-	{ \
-		int			chosen = selection ? selection[i] : i; \
-		const Vector *source = merge->runs[merge->chosen_run[chosen]].columns[position]; \
-\
-		out->values.member[chosen] = source->values.member[merge->chosen_row[chosen]]; \
-	} \
-	break
-	switch (out->type->physical)
-	{
-		case PHYSICAL_INT8:
-			GATHER(i8);
-		case PHYSICAL_INT16:
-			GATHER(i16);
-		case PHYSICAL_INT32:
-			GATHER(i32);
-		case PHYSICAL_INT64:
-			GATHER(i64);
-		case PHYSICAL_INT128:
-			GATHER(i128);
-		case PHYSICAL_FLOAT:
-			GATHER(f32);
-		case PHYSICAL_DOUBLE:
-			GATHER(f64);
-		case PHYSICAL_BYTES:
-			GATHER(bytes);
-		case PHYSICAL_LIST:
-		case PHYSICAL_ROW:
-			gather_nested(merge, position, selection, nselected, out);
-			break;
-	}
-#undef GATHER
 }

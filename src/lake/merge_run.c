@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "columnar/compare.h"
+#include "lake/key_sort.h"
 #include "lake/merge_run.h"
 #include "lake/read.h"
 #include "lake/sections.h"
@@ -364,15 +365,41 @@ merge_run_may_have_more(const MergeRun *run)
 		(run->reader != NULL && data_file_may_have_more(run->reader));
 }
 
+void
+merge_run_read_pending(MergeRun *run, int position)
+{
+	/* not only rows to come: rows already chosen may be asked for later */
+	if (!run->loaded[position])
+		read_column(run, position, run->rows + run->pending, run->nrows - run->pending);
+}
+
 static int64
 next_sequence_number(MergeRun *run)
 {
 	int			position = system_column(run->source, FIELD_SEQUENCE_NUMBER);
 
-	/* not only of rows to come: rows already chosen may be asked for later */
-	if (!run->loaded[position])
-		read_column(run, position, run->rows + run->pending, run->nrows - run->pending);
+	merge_run_read_pending(run, position);
 	return run->columns[position]->values.i64[run->rows[run->cursor]];
+}
+
+/* The order that the table's sequence columns give; NULL is the oldest, whichever the direction. */
+static int
+compare_sequence_fields(MergeRun *a, MergeRun *b)
+{
+	for (int i = 0; i < a->source->nsequence; i++)
+	{
+		int			position = a->source->sequence_positions[i];
+		int			order;
+
+		merge_run_read_pending(a, position);
+		merge_run_read_pending(b, position);
+		order = sequence_value_compare(a->columns[position], a->rows[a->cursor],
+									   b->columns[position], b->rows[b->cursor],
+									   a->source->sequence_descending);
+		if (order != 0)
+			return order;
+	}
+	return 0;
 }
 
 int
@@ -380,6 +407,10 @@ merge_run_compare_age(MergeRun *a, MergeRun *b)
 {
 	int64		sequence_a;
 	int64		sequence_b;
+	int			order = compare_sequence_fields(a, b);
+
+	if (order != 0)
+		return order;
 
 	/* where whole files follow each other, the numbers need not be read */
 	if (a->file->unpublished == b->file->unpublished &&

@@ -16,6 +16,9 @@ typedef struct MergeSource
 	int			nkeys;			/* the first fields are the key columns */
 	int			nfields;
 	int		   *fields;			/* table fields and system columns to read */
+	int			nsequence;		/* columns of the table's own that order rows of a key, before the numbers do */
+	int		   *sequence_positions; /* in fields */
+	bool		sequence_descending;
 	bool		prefix_is_key;	/* equal prefixes are equal keys */
 	const Predicate *key_predicate; /* on key columns: rows it excludes do not take part; may be NULL */
 	bool		needs_kinds;	/* also of files without deletes */
@@ -70,6 +73,16 @@ extern int	merge_run_count_below(const MergeRun *run, const MergeRun *other);
 
 /* Age of the next rows, whose keys are equal: negative when a's is older. */
 extern int	merge_run_compare_age(MergeRun *a, MergeRun *b);
+
+/* Kind of the next row. */
+static inline int8
+merge_run_next_kind(const MergeRun *run)
+{
+	return run->kinds != NULL ? run->kinds[run->rows[run->cursor]] : 0;
+}
+
+/* Read a column, unless it is there, for the rows that were not yet given out. */
+extern void merge_run_read_pending(MergeRun *run, int position);
 
 /* Read a column for the rows wanted so far and for all rows to come of the batch. */
 extern void merge_run_read_wanted(MergeRun *run, int position);

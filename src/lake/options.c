@@ -269,29 +269,38 @@ parse_bucket_function(const TableSchema *schema)
 	return BUCKET_FUNCTION_HIVE;
 }
 
-/* The columns that are hashed: the option's, else the primary key without the partition. */
-static void
-parse_bucket_keys(const TableSchema *schema, TableOptions *options)
+/* The positions of the columns that an option lists, NULL if it lists none. */
+static int *
+get_fields(const TableSchema *schema, const char *key, int *nfields)
 {
-	const char *value = schema_option(schema, "bucket-key");
+	const char *value = schema_option(schema, key);
 	List	   *names = value != NULL ? schema_split_names(value) : NIL;
+	int		   *fields = NULL;
 	ListCell   *lc;
 
-	if (names == NIL)
-	{
-		options->nbucket_keys = schema->ntrimmed_keys;
-		options->bucket_keys = schema->trimmed_keys;
-		return;
-	}
-
-	options->bucket_keys = palloc(list_length(names) * sizeof(int));
+	*nfields = 0;
+	if (names != NIL)
+		fields = palloc(list_length(names) * sizeof(int));
 	foreach(lc, names)
 	{
 		int			field = schema_field(schema, lfirst(lc));
 
 		if (field < 0)
-			invalid_value("bucket-key", value, "a list of columns");
-		options->bucket_keys[options->nbucket_keys++] = field;
+			invalid_value(key, value, "a list of columns");
+		fields[(*nfields)++] = field;
+	}
+	return fields;
+}
+
+/* The columns that are hashed: the option's, else the primary key without the partition. */
+static void
+parse_bucket_keys(const TableSchema *schema, TableOptions *options)
+{
+	options->bucket_keys = get_fields(schema, "bucket-key", &options->nbucket_keys);
+	if (options->nbucket_keys == 0)
+	{
+		options->nbucket_keys = schema->ntrimmed_keys;
+		options->bucket_keys = schema->trimmed_keys;
 	}
 }
 
@@ -311,6 +320,58 @@ parse_buckets(const TableSchema *schema, TableOptions *options)
 		options->bucket_mode = BUCKET_POSTPONE;
 	else
 		options->bucket_mode = schema->nprimary_keys > 0 ? BUCKET_DYNAMIC : BUCKET_UNAWARE;
+}
+
+static MergeEngineKind
+parse_merge_engine(const TableSchema *schema)
+{
+	static const char *const names[] = {
+		[MERGE_DEDUPLICATE] = "deduplicate",
+		[MERGE_PARTIAL_UPDATE] = "partial-update",
+		[MERGE_AGGREGATION] = "aggregation",
+		[MERGE_FIRST_ROW] = "first-row"
+	};
+	const char *value = schema_option(schema, "merge-engine");
+
+	if (value == NULL)
+		return MERGE_DEDUPLICATE;
+	for (int i = 0; i < lengthof(names); i++)
+		if (pg_strcasecmp(value, names[i]) == 0)
+			return (MergeEngineKind) i;
+	invalid_value("merge-engine", value, "\"deduplicate\", \"partial-update\", \"aggregation\" or \"first-row\"");
+	return MERGE_DEDUPLICATE;	/* keep compiler quiet */
+}
+
+/* The first of the option's names that is given counts. */
+static bool
+parse_ignore_delete(const TableSchema *schema)
+{
+	static const char *const keys[] = {
+		"ignore-delete", "first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"
+	};
+
+	for (int i = 0; i < lengthof(keys); i++)
+		if (schema_option(schema, keys[i]) != NULL)
+			return get_bool(schema, keys[i], false);
+	return false;
+}
+
+static void
+parse_merging(const TableSchema *schema, TableOptions *options)
+{
+	const char *key = "sequence.field";
+	const char *order = schema_option(schema, "sequence.field.sort-order");
+
+	options->merge_engine = parse_merge_engine(schema);
+	options->ignore_delete = parse_ignore_delete(schema);
+	options->ignore_update_before = get_bool(schema, "ignore-update-before", false);
+	options->sequence_fields = get_fields(schema, key, &options->nsequence_fields);
+	if (order != NULL)
+	{
+		options->sequence_descending = pg_strcasecmp(order, "descending") == 0;
+		if (!options->sequence_descending && pg_strcasecmp(order, "ascending") != 0)
+			invalid_value("sequence.field.sort-order", order, "\"ascending\" or \"descending\"");
+	}
 }
 
 static void
@@ -360,6 +421,7 @@ options_parse(const TableSchema *schema)
 
 	parse_buckets(schema, options);
 	parse_data_files(schema, options);
+	parse_merging(schema, options);
 	parse_retention(schema, options);
 	parse_compaction(schema, options);
 

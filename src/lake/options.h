@@ -26,6 +26,14 @@ typedef enum BucketFunction
 	BUCKET_FUNCTION_HIVE
 } BucketFunction;
 
+typedef enum MergeEngineKind
+{
+	MERGE_DEDUPLICATE,
+	MERGE_PARTIAL_UPDATE,
+	MERGE_AGGREGATION,
+	MERGE_FIRST_ROW
+} MergeEngineKind;
+
 typedef struct TableOptions
 {
 	BucketMode	bucket_mode;
@@ -46,6 +54,13 @@ typedef struct TableOptions
 	bool		partition_legacy_name;
 	bool		stats_dense_store;
 	bool		write_only;
+	/* merging (7.2) */
+	MergeEngineKind merge_engine;
+	bool		ignore_delete;
+	bool		ignore_update_before;
+	int			nsequence_fields;	/* rows of a key are ordered by these first */
+	int		   *sequence_fields;	/* positions in fields */
+	bool		sequence_descending;
 	/* manifests */
 	char	   *manifest_compression;
 	int64		manifest_target_size;

@@ -8,7 +8,8 @@
  */
 #include "postgres.h"
 
-#include "lake/options.h"
+#include "lake/merge_function.h"
+#include "utils/memutils.h"
 
 typedef enum RefusalTest
 {
@@ -53,13 +54,7 @@ static const Refusal read_refusals[] = {
 
 /* The same, of tables with a primary key. */
 static const Refusal read_key_refusals[] = {
-	{"merge-engine", UNLESS, "deduplicate"},
-	{"sequence.field", IF_GIVEN},
 	{"sequence.snapshot-ordering", IF_TRUE},
-	{"ignore-delete", IF_TRUE},
-	{"deduplicate.ignore-delete", IF_TRUE},
-	{"partial-update.ignore-delete", IF_TRUE},
-	{"first-row.ignore-delete", IF_TRUE},
 };
 
 /* What we would write would break the table's promises to others. */
@@ -77,6 +72,12 @@ static const Refusal write_refusals[] = {
 };
 
 static const Refusal write_key_refusals[] = {
+	{"merge-engine", UNLESS, "deduplicate"},
+	{"sequence.field", IF_GIVEN},
+	{"ignore-delete", IF_TRUE},
+	{"deduplicate.ignore-delete", IF_TRUE},
+	{"partial-update.ignore-delete", IF_TRUE},
+	{"first-row.ignore-delete", IF_TRUE},
 	{"changelog-producer", UNLESS, "none"},
 	{"rowkind.field", IF_GIVEN},
 	{"ignore-update-before", IF_TRUE},
@@ -168,19 +169,36 @@ check_column_types(const TableSchema *schema, const char *table_name, const char
 	}
 }
 
+/* Making the merge function tells whether it is supported. */
 static void
-check_readable_for(const TableSchema *schema, const char *table_name, const char *action)
+check_merge_function(const TableSchema *schema, const TableOptions *options, const char *table_name)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse merge function check",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	(void) merge_function_create(schema, options, table_name);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+static void
+check_readable_for(const TableSchema *schema, const TableOptions *options, const char *table_name,
+				   const char *action)
 {
 	check_refusals(schema, read_refusals, lengthof(read_refusals), table_name, action);
 	if (schema->nprimary_keys > 0)
+	{
 		check_refusals(schema, read_key_refusals, lengthof(read_key_refusals), table_name, action);
+		check_merge_function(schema, options, table_name);
+	}
 	check_column_types(schema, table_name, action);
 }
 
 void
 options_check_readable(const TableSchema *schema, const TableOptions *options, const char *table_name)
 {
-	check_readable_for(schema, table_name, "read");
+	check_readable_for(schema, options, table_name, "read");
 }
 
 static void
@@ -276,7 +294,7 @@ check_format_per_level(const TableSchema *schema, const char *table_name)
 void
 options_check_writable(const TableSchema *schema, const TableOptions *options, const char *table_name)
 {
-	check_readable_for(schema, table_name, "written");
+	check_readable_for(schema, options, table_name, "written");
 	check_refusals(schema, write_refusals, lengthof(write_refusals), table_name, "written");
 	if (schema->nprimary_keys > 0)
 		check_refusals(schema, write_key_refusals, lengthof(write_key_refusals), table_name, "written");

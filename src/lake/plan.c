@@ -14,6 +14,7 @@
 #include "lake/data_file.h"
 #include "lake/deletion_vector.h"
 #include "lake/entry_merge.h"
+#include "lake/merge_function.h"
 #include "lake/plan.h"
 #include "lake/prune.h"
 #include "lake/sections.h"
@@ -245,11 +246,15 @@ partition_item(PlanState *state, BytesView partition)
 	return item;
 }
 
-/* With deletion vectors, level 0 shows only after it was compacted, which makes the vectors. */
+/*
+ * With deletion vectors, level 0 shows only after it was compacted, which makes
+ * the vectors; and so where the first row of a key counts, which compaction finds.
+ */
 static bool
 is_hidden(const LakeTable *table, const DataFileMeta *file)
 {
-	return table->options->deletion_vectors && table->has_primary_key && file->level == 0;
+	return file->level == 0 && table->has_primary_key &&
+		(table->options->deletion_vectors || table->options->merge_engine == MERGE_FIRST_ROW);
 }
 
 /*
@@ -435,11 +440,13 @@ add_raw_splits(PlanState *state, const BucketKey *key, int32 total_buckets, List
 
 /*
  * Files of one level above 0 without deletes lie apart: nothing is to be merged.
- * Where deletion vectors have marked older rows, levels do not matter.
+ * Where deletion vectors have marked older rows, levels do not matter; nor
+ * where compaction lets nothing but the first row of a key above level 0.
  */
 static bool
 files_need_no_merge(const LakeTable *table, List *files)
 {
+	bool		one_level = !table->options->deletion_vectors && table->options->merge_engine != MERGE_FIRST_ROW;
 	const DataFileMeta *first = linitial(files);
 	ListCell   *cell;
 
@@ -448,27 +455,36 @@ files_need_no_merge(const LakeTable *table, List *files)
 		const DataFileMeta *file = lfirst(cell);
 
 		if (file->level == 0 || data_file_may_have_deletes(file) ||
-			(file->level != first->level && !table->options->deletion_vectors))
+			(file->level != first->level && one_level))
 			return false;
 	}
 	return true;
 }
 
-static void
-add_section_split(PlanState *state, const BucketKey *key, int32 total_buckets, List *section)
+/*
+ * May rows of the section match?  Older rows of a key may where the newest does
+ * not: all files are read or none.  A computed row may match where none of
+ * those that it is made of does.
+ */
+static bool
+section_may_match(PlanState *state, List *section)
 {
 	ListCell   *cell;
 
-	/* older rows of a key may match where the newest does not: all files or none */
+	if (list_length(section) > 1 && !merge_engine_picks(state->table->options))
+		return true;
 	foreach(cell, section)
-	{
 		if (scan_pruner_keeps_rows(state->pruner, lfirst(cell)))
-		{
-			add_split(state, key, total_buckets, section,
-					  list_length(section) == 1 && !data_file_may_have_deletes(linitial(section)));
-			return;
-		}
-	}
+			return true;
+	return false;
+}
+
+static void
+add_section_split(PlanState *state, const BucketKey *key, int32 total_buckets, List *section)
+{
+	if (section_may_match(state, section))
+		add_split(state, key, total_buckets, section,
+				  list_length(section) == 1 && !data_file_may_have_deletes(linitial(section)));
 }
 
 static void

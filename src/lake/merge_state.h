@@ -1,0 +1,71 @@
+/*
+ * merge_state.h
+ *		A merge as its files share it: merge.c chooses rows, merge_values.c
+ *		reads their values.
+ */
+#ifndef STREAMHOUSE_MERGE_STATE_H
+#define STREAMHOUSE_MERGE_STATE_H
+
+#include "lake/merge.h"
+#include "lake/merge_function.h"
+#include "lake/merge_run.h"
+
+/* chosen_run of a row that the merge function computes: chosen_row is its key's number */
+#define COMPUTED_ROW (-1)
+
+/* The keys of one step whose results are computed */
+typedef struct ComputedKeys
+{
+	MergeKeys	keys;
+	int			max_members;
+	int32	   *starts;
+	int8	   *kinds;			/* by member */
+	int32	   *runs;			/* by member */
+	int32	   *rows;			/* by member */
+	MergeResults results;
+} ComputedKeys;
+
+struct SectionMerge
+{
+	MemoryContext context;		/* holds all of this */
+	MergeSource source;
+	MergeFunction *function;
+	bool		keep_deletes;
+	int		   *positions;		/* by table field: where it is among source.fields, -1: nowhere */
+	int			system_positions[2];	/* the same for system columns */
+	int			nruns;
+	MergeRun   *runs;
+	int			nheap;
+	MergeRun  **heap;			/* runs with rows left in their batch */
+	int			nexhausted;
+	MergeRun  **exhausted;		/* runs that must move to their next batch */
+	MergeRun  **tied;			/* room for the runs that tie */
+	int8	   *tied_kinds;		/* room for their rows' kinds */
+	MergeRun  **touched;		/* room for the runs that a read touches */
+	Vector	 ***deciding;		/* by field the function decides by: its vectors by run */
+	Vector	  **sources;		/* room for a field's vectors by run */
+	int			nchosen;
+	int32		chosen_run[BATCH_ROWS]; /* the rows chosen in this step */
+	int32		chosen_row[BATCH_ROWS]; /* their rows in the run's batch */
+	ComputedKeys computed;
+};
+
+/* Allocate what computed results need. */
+extern void merge_values_init(SectionMerge *merge);
+
+/* Choose the result of a key that occurs in the tied runs, oldest first. */
+extern void merge_compute_key(SectionMerge *merge, int ntied);
+
+/* All rows of the step are chosen: let the function begin, and drop results that delete. */
+extern void merge_compute_begin(SectionMerge *merge);
+
+/* Room for the members of one more key? */
+static inline bool
+merge_compute_has_room(const SectionMerge *merge)
+{
+	const ComputedKeys *computed = &merge->computed;
+
+	return computed->keys.nkeys == 0 || computed->starts[computed->keys.nkeys] + merge->nruns <= computed->max_members;
+}
+
+#endif							/* STREAMHOUSE_MERGE_STATE_H */
