@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "columnar/compare.h"
@@ -23,13 +24,18 @@ typedef struct WaitingRow
 	bool	   *missing;		/* by field; NULL: the row is complete */
 } WaitingRow;
 
-/* A key that occurs in the queue, and the newest row of it while the queue is worked off. */
+/*
+ * A key that occurs in the queue.  The rest counts during one pass over the
+ * queue.
+ */
 typedef struct KeyEntry
 {
 	BytesView	key;			/* as row bytes */
 	char		status;
 	bool		wanted;			/* a row of it misses values */
-	Scalar	   *row;			/* NULL: there is none */
+	bool		urgent;			/* it is the first row's */
+	bool		deferred;		/* no room for its row, or behind one that had none */
+	Scalar	   *row;			/* the newest row; NULL: there is none */
 } KeyEntry;
 
 static inline uint32
@@ -60,6 +66,7 @@ typedef struct ToastQueue
 	MemoryContext context;		/* all of it; deleted when the queue is empty */
 	List	   *rows;			/* WaitingRow * */
 	keys_hash  *keys;
+	MemoryContext found_context;	/* rows found in the lake, of one pass */
 } ToastQueue;
 
 static ToastQueue *
@@ -71,6 +78,7 @@ queue_create(SyncStream *stream)
 
 	queue->context = context;
 	queue->keys = keys_create(context, 256, NULL);
+	queue->found_context = AllocSetContextCreate(context, "streamhouse rows found", ALLOCSET_DEFAULT_SIZES);
 	return queue;
 }
 
@@ -83,18 +91,26 @@ toast_queue_discard(SyncTable *table)
 	table->queue = NULL;
 }
 
-static KeyEntry *
+static void
 remember_key(ToastQueue *queue, BytesView key)
 {
 	bool		found;
-	KeyEntry   *entry = keys_insert(queue->keys, key, &found);
 
-	if (!found)
-	{
-		entry->wanted = false;
-		entry->row = NULL;
-	}
-	return entry;
+	(void) keys_insert(queue->keys, key, &found);
+}
+
+/* The entry of a row's key, which is in the queue. */
+static KeyEntry *
+entry_of(const SyncTable *table, const Scalar *row)
+{
+	return keys_lookup(table->queue->keys, sync_table_key_bytes(table, row));
+}
+
+/* The row by whose key the missing values are known to the lake. */
+static const Scalar *
+known_by(const WaitingRow *waiting)
+{
+	return waiting->old_row ? waiting->old_row : waiting->row;
 }
 
 static Scalar *
@@ -127,10 +143,7 @@ enqueue(SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row
 		remember_key(queue, sync_table_key_bytes(table, old_row));
 	}
 	if (missing)
-	{
 		waiting->missing = memcpy(palloc(nfields), missing, nfields);
-		remember_key(queue, sync_table_key_bytes(table, old_row ? old_row : row))->wanted = true;
-	}
 	queue->rows = lappend(queue->rows, waiting);
 	MemoryContextSwitchTo(old);
 	table->pending = true;
@@ -140,7 +153,7 @@ enqueue(SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row
 static bool
 key_waits(const SyncTable *table, const Scalar *row)
 {
-	return row && keys_lookup(table->queue->keys, sync_table_key_bytes(table, row)) != NULL;
+	return row && entry_of(table, row) != NULL;
 }
 
 bool
@@ -184,7 +197,7 @@ key_column_predicate(const SyncTable *table, int field)
 		const WaitingRow *waiting = lfirst(cell);
 
 		if (waiting->missing)
-			values[nvalues++] = (waiting->old_row ? waiting->old_row : waiting->row)[field];
+			values[nvalues++] = known_by(waiting)[field];
 	}
 	qsort_arg(values, nvalues, sizeof(Scalar), compare_scalars, unconstify(DataType *, type));
 	for (i = 0; i < nvalues; i++)
@@ -195,25 +208,45 @@ key_column_predicate(const SyncTable *table, int field)
 	return predicate_leaf(PREDICATE_IN, field, type, values, ndistinct);
 }
 
-/* Keep the row of a batch if it is one of those wanted. */
+/*
+ * Keep the row of a batch if it is one of those wanted and there is room.  The
+ * first row's is kept in any case, so that every pass gets on.
+ */
 static void
-keep_row(SyncTable *table, const Batch *batch, int position)
+keep_row(SyncStream *stream, SyncTable *table, const Batch *batch, int position)
 {
-	ToastQueue *queue = table->queue;
+	MemoryContext found = table->queue->found_context;
 	Scalar	   *row = table->old_row;
 	KeyEntry   *entry;
 	int			i;
 
 	for (i = 0; i < batch->ncolumns; i++)
 		row[i] = vector_get(batch->columns[i], position);
-	entry = keys_lookup(queue->keys, sync_table_key_bytes(table, row));
-	if (entry && entry->wanted)
+	entry = entry_of(table, row);
+	if (entry == NULL || !entry->wanted)
+		return;
+	if (entry->urgent || MemoryContextMemAllocated(found, false) < stream->memory_limit / 2)
 	{
-		MemoryContext old = MemoryContextSwitchTo(queue->context);
+		MemoryContext old = MemoryContextSwitchTo(found);
 
 		entry->row = copy_row(table, row);
 		MemoryContextSwitchTo(old);
 	}
+	else
+		entry->deferred = true;
+}
+
+/* All rows of a batch; their key bytes are not kept. */
+static void
+keep_rows(SyncStream *stream, SyncTable *table, const Batch *batch, MemoryContext scratch)
+{
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	int			i;
+
+	for (i = 0; i < batch->nselected; i++)
+		keep_row(stream, table, batch, batch->selection ? batch->selection[i] : i);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(scratch);
 }
 
 static void
@@ -238,6 +271,8 @@ read_wanted_rows(SyncStream *stream, SyncTable *table)
 	List	   *conditions = NIL;
 	Predicate  *filter;
 	TableReader *reader;
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "streamhouse keys found",
+												  ALLOCSET_DEFAULT_SIZES);
 	Batch	   *batch;
 	int			i;
 
@@ -257,8 +292,7 @@ read_wanted_rows(SyncStream *stream, SyncTable *table)
 	while ((batch = table_reader_next(reader)) != NULL)
 	{
 		flatten_batch(batch);
-		for (i = 0; i < batch->nselected; i++)
-			keep_row(table, batch, batch->selection ? batch->selection[i] : i);
+		keep_rows(stream, table, batch, scratch);
 	}
 	table_reader_close(reader);
 }
@@ -267,8 +301,7 @@ read_wanted_rows(SyncStream *stream, SyncTable *table)
 static void
 complete_row(SyncTable *table, WaitingRow *waiting)
 {
-	const Scalar *known_by = waiting->old_row ? waiting->old_row : waiting->row;
-	KeyEntry   *entry = keys_lookup(table->queue->keys, sync_table_key_bytes(table, known_by));
+	const KeyEntry *entry = entry_of(table, known_by(waiting));
 	int			i;
 
 	if (entry->row == NULL)
@@ -286,12 +319,6 @@ complete_row(SyncTable *table, WaitingRow *waiting)
 }
 
 static void
-set_newest(SyncTable *table, const Scalar *key_row, Scalar *row)
-{
-	keys_lookup(table->queue->keys, sync_table_key_bytes(table, key_row))->row = row;
-}
-
-static void
 release_row(SyncStream *stream, SyncTable *table, WaitingRow *waiting)
 {
 	if (waiting->missing)
@@ -299,32 +326,96 @@ release_row(SyncStream *stream, SyncTable *table, WaitingRow *waiting)
 	if (waiting->old_row)
 	{
 		apply_row(stream, table, ROW_DELETE, waiting->old_row);
-		set_newest(table, waiting->old_row, NULL);
+		entry_of(table, waiting->old_row)->row = NULL;
 	}
 	apply_row(stream, table, waiting->kind, waiting->row);
-	set_newest(table, waiting->row, waiting->kind == ROW_DELETE ? NULL : waiting->row);
+	entry_of(table, waiting->row)->row = waiting->kind == ROW_DELETE ? NULL : waiting->row;
+}
+
+/* Begin a pass: which keys are wanted. */
+static void
+mark_keys(SyncTable *table)
+{
+	ToastQueue *queue = table->queue;
+	const WaitingRow *first = linitial(queue->rows);
+	keys_iterator iterator;
+	KeyEntry   *entry;
+	ListCell   *cell;
+
+	keys_start_iterate(queue->keys, &iterator);
+	while ((entry = keys_iterate(queue->keys, &iterator)) != NULL)
+	{
+		entry->wanted = entry->urgent = entry->deferred = false;
+		entry->row = NULL;
+	}
+	foreach(cell, queue->rows)
+	{
+		const WaitingRow *waiting = lfirst(cell);
+
+		if (waiting->missing)
+			entry_of(table, known_by(waiting))->wanted = true;
+	}
+	entry_of(table, first->row)->urgent = true;
+	if (first->old_row)
+		entry_of(table, first->old_row)->urgent = true;
+}
+
+/* A row whose key's row had no room waits for the next pass, and so does what comes after it. */
+static bool
+must_wait(SyncTable *table, const WaitingRow *waiting)
+{
+	KeyEntry   *entry = entry_of(table, waiting->row);
+	KeyEntry   *old_entry = waiting->old_row ? entry_of(table, waiting->old_row) : entry;
+
+	if (!entry->deferred && !old_entry->deferred)
+		return false;
+	entry->deferred = old_entry->deferred = true;
+	return true;
+}
+
+/* Read what there is room for, and release the rows that are complete; the others stay. */
+static void
+resolve_pass(SyncStream *stream, SyncTable *table)
+{
+	ToastQueue *queue = table->queue;
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "streamhouse waiting rows scan",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	List	   *left = NIL;
+	ListCell   *cell;
+
+	mark_keys(table);
+	read_wanted_rows(stream, table);
+	MemoryContextReset(scratch);
+	foreach(cell, queue->rows)
+	{
+		WaitingRow *waiting = lfirst(cell);
+
+		if (must_wait(table, waiting))
+		{
+			MemoryContextSwitchTo(queue->context);
+			left = lappend(left, waiting);
+			MemoryContextSwitchTo(scratch);
+		}
+		else
+			release_row(stream, table, waiting);
+		MemoryContextReset(scratch);
+	}
+	queue->rows = left;
+	MemoryContextReset(queue->found_context);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
 }
 
 void
 toast_queue_resolve(SyncStream *stream, SyncTable *table)
 {
-	ToastQueue *queue = table->queue;
-	MemoryContext scratch;
-	MemoryContext old;
-	ListCell   *cell;
-
-	if (queue == NULL)
+	if (table->queue == NULL)
 		return;
-	scratch = AllocSetContextCreate(CurrentMemoryContext, "streamhouse waiting rows scan", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(scratch);
-	read_wanted_rows(stream, table);
-	MemoryContextReset(scratch);
-	foreach(cell, queue->rows)
+	while (table->queue->rows != NIL)
 	{
-		release_row(stream, table, lfirst(cell));
-		MemoryContextReset(scratch);
+		resolve_pass(stream, table);
+		CHECK_FOR_INTERRUPTS();
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(scratch);
 	toast_queue_discard(table);
 }
