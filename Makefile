@@ -23,7 +23,7 @@ PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-co
 ifdef WERROR
 PG_CFLAGS += -Werror
 endif
-SHLIB_LINK = -lzstd -llz4 -lsnappy -lz -lroaring
+SHLIB_LINK = -lzstd -llz4 -lsnappy -lz -lbz2 -lroaring
 
 # setup makes the server "lake" that the other tests use
 REGRESS = setup $(filter-out setup,$(patsubst $(top)/sql/%.sql,%,$(wildcard $(top)/sql/*.sql)))

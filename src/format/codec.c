@@ -1,12 +1,13 @@
 /*
  * codec.c
- *		Compression codecs over zstd, lz4, snappy and zlib.
+ *		Compression codecs over zstd, lz4, snappy, zlib and bzip2.
  *
  * Nothing in here raises an error over damaged input: the callers know the
  * file and say which one it is.
  */
 #include "postgres.h"
 
+#include <bzlib.h>
 #include <limits.h>
 #include <lz4.h>
 #include <snappy-c.h>
@@ -49,6 +50,8 @@ codec_name(Codec codec)
 			return "lz4 (hadoop)";
 		case CODEC_ZSTD:
 			return "zstd";
+		case CODEC_BZIP2:
+			return "bzip2";
 	}
 	return "unknown";
 }
@@ -187,6 +190,8 @@ codec_decompress(Codec codec, const void *source, size_t source_length, void *ta
 		case CODEC_ZSTD:
 			return ZSTD_decompressDCtx(get_zstd_decompressor(), target, target_length,
 									   source, source_length) == target_length;
+		case CODEC_BZIP2:
+			break;
 	}
 	return false;
 }
@@ -243,6 +248,8 @@ codec_decompress_within(Codec codec, const void *source, size_t source_length,
 		case CODEC_NONE:
 		case CODEC_LZ4_HADOOP:
 			break;				/* these know their length */
+		case CODEC_BZIP2:
+			break;
 	}
 	elog(ERROR, "codec %s needs the length of what it decompresses", codec_name(codec));
 }
@@ -280,7 +287,7 @@ growing_enlarge(Growing *growing)
 }
 
 /*
- * zlib and zstd keep their state outside of memory contexts, so enlarging, the
+ * zlib, bzip2 and zstd keep their state outside of memory contexts, so enlarging, the
  * only thing here that may raise, is done under PG_TRY by the caller.
  */
 static bool
@@ -326,6 +333,56 @@ zlib_decompress_unknown(int window_bits, const void *source, size_t source_lengt
 	PG_FINALLY();
 	{
 		inflateEnd(&stream);
+	}
+	PG_END_TRY();
+	return ok;
+}
+
+/* Streams may follow each other. */
+static bool
+bzip2_decompress_growing(bz_stream *stream, const void *source, size_t source_length, Growing *out)
+{
+	int			status = BZ_OK;
+
+	stream->next_in = unconstify(void *, source);
+	stream->avail_in = source_length;
+	while (status != BZ_STREAM_END || stream->avail_in > 0)
+	{
+		size_t		room;
+
+		if (!growing_enlarge(out))
+			return false;
+		if (status == BZ_STREAM_END &&
+			(BZ2_bzDecompressEnd(stream) != BZ_OK || BZ2_bzDecompressInit(stream, 0, 0) != BZ_OK))
+			return false;
+		room = Min(out->capacity - out->length, UINT_MAX);
+		stream->next_out = out->data + out->length;
+		stream->avail_out = room;
+		status = BZ2_bzDecompress(stream);
+		out->length += room - stream->avail_out;
+		if (status != BZ_OK && status != BZ_STREAM_END)
+			return false;
+		if (status == BZ_OK && stream->avail_out > 0 && stream->avail_in == 0)
+			return false;		/* truncated */
+	}
+	return out->length <= out->limit;
+}
+
+static bool
+bzip2_decompress_unknown(const void *source, size_t source_length, Growing *out)
+{
+	bz_stream	stream = {0};
+	volatile bool ok = false;
+
+	if (source_length > UINT_MAX || BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK)
+		return false;
+	PG_TRY();
+	{
+		ok = bzip2_decompress_growing(&stream, source, source_length, out);
+	}
+	PG_FINALLY();
+	{
+		BZ2_bzDecompressEnd(&stream);
 	}
 	PG_END_TRY();
 	return ok;
@@ -387,6 +444,8 @@ codec_decompress_unknown(Codec codec, const void *source, size_t source_length, 
 										 source, source_length, &out);
 		else if (codec == CODEC_ZSTD)
 			ok = zstd_decompress_unknown(source, source_length, &out);
+		else if (codec == CODEC_BZIP2)
+			ok = bzip2_decompress_unknown(source, source_length, &out);
 	}
 	if (!ok)
 	{
@@ -415,6 +474,8 @@ codec_bound(Codec codec, size_t source_length)
 			return LZ4_COMPRESSBOUND(source_length) + HADOOP_HEADER_SIZE;
 		case CODEC_ZSTD:
 			return ZSTD_compressBound(source_length);
+		case CODEC_BZIP2:
+			break;
 	}
 	return 0;
 }
@@ -514,6 +575,8 @@ codec_compress(Codec codec, int level, const void *source, size_t source_length,
 		case CODEC_ZSTD:
 			length = zstd_compress(level, source, source_length, target, target_capacity);
 			break;
+		case CODEC_BZIP2:
+			break;				/* not for writing */
 	}
 	if (length == 0)
 		ereport(ERROR,

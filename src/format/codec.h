@@ -1,6 +1,6 @@
 /*
  * codec.h
- *		Compression codecs over the well-kept libraries: zstd, lz4, snappy, zlib.
+ *		Compression codecs over the well-kept libraries: zstd, lz4, snappy, zlib, bzip2.
  */
 #ifndef STREAMHOUSE_CODEC_H
 #define STREAMHOUSE_CODEC_H
@@ -15,7 +15,8 @@ typedef enum Codec
 	CODEC_DEFLATE,				/* raw deflate (Avro, ORC) */
 	CODEC_LZ4_RAW,				/* one LZ4 block */
 	CODEC_LZ4_HADOOP,			/* LZ4 blocks in Hadoop's framing; falls back to raw */
-	CODEC_ZSTD
+	CODEC_ZSTD,
+	CODEC_BZIP2					/* only to read (Avro) */
 } Codec;
 
 extern const char *codec_name(Codec codec);

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "format/avro/data.h"
 #include "format/format.h"
 #include "format/orc/orc.h"
 #include "format/parquet/parquet.h"
@@ -11,6 +12,7 @@
 static const FormatRoutine *const formats[] = {
 	&parquet_format,
 	&orc_format,
+	&avro_format,
 };
 
 const FormatRoutine *

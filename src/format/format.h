@@ -52,6 +52,7 @@ typedef struct FormatReadOptions
 	const Predicate *predicate; /* over positions in columns; only to skip what cannot match. May be NULL */
 	FormatCounters *counters;	/* may be NULL */
 	uint64		file_size;		/* as the manifest says: the end of the file; 0 unknown */
+	int64		file_rows;		/* as the manifest says: for files that do not say it themselves */
 } FormatReadOptions;
 
 typedef struct FormatWriter

@@ -269,6 +269,7 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 	options.predicate = predicate_rewrite(predicate, rewrite_leaf, reader);
 	options.counters = counters;
 	options.file_size = file->file_size > 0 ? file->file_size : 0;
+	options.file_rows = file->row_count;
 	reader->storage = storage_open(path);
 	reader->format = format_open(routine, reader->storage, &options);
 	if (reader->format->file_rows != file->row_count)

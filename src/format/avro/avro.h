@@ -37,6 +37,9 @@ typedef struct AvroSchema
 {
 	AvroKind	kind;
 	char	   *full_name;		/* of records, enums and fixed */
+	char	   *logical_type;	/* or NULL */
+	int32		precision;		/* of decimals */
+	int32		scale;
 	uint32		fixed_size;
 	int			nsymbols;		/* of enums */
 	int			nchildren;		/* items, values, branches, fields */
@@ -46,6 +49,12 @@ typedef struct AvroSchema
 
 /* ERRCODE_DATA_CORRUPTED names path. */
 extern AvroSchema *avro_schema_parse(const char *json, size_t length, const char *path);
+
+/*
+ * Look through a union of null and one other type: *null_branch is set, and
+ * the other type returned.  Else it is -1.
+ */
+extern const AvroSchema *avro_strip_null(const AvroSchema *schema, int *null_branch);
 
 /* Encoded bytes, of which position is the next. */
 typedef struct AvroInput
@@ -58,6 +67,8 @@ typedef struct AvroInput
 extern int64 avro_read_long(AvroInput *input);
 extern int32 avro_read_int(AvroInput *input);
 extern BytesView avro_read_bytes(AvroInput *input); /* a view into the input */
+extern const char *avro_read_fixed(AvroInput *input, uint64 length);	/* the same */
+extern bool avro_read_null(AvroInput *input, int null_branch);	/* of a union, -1: there is none */
 extern int64 avro_read_item_count(AvroInput *input);	/* of the next piece of an array, 0: no more */
 extern void avro_skip(AvroInput *input, const AvroSchema *schema);
 
@@ -120,6 +131,9 @@ typedef struct AvroReader AvroReader;
  * -1 unknown; a file of another size is damaged.
  */
 extern AvroReader *avro_reader_open(const char *path, int64 size);
+
+/* The same over a file that is open, and stays the caller's. */
+extern AvroReader *avro_reader_on(StorageFile *file, int64 size);
 extern const AvroSchema *avro_reader_schema(const AvroReader *reader);
 
 /*
@@ -127,6 +141,9 @@ extern const AvroSchema *avro_reader_schema(const AvroReader *reader);
  * until the next call.
  */
 extern bool avro_reader_next(AvroReader *reader, int64 *count, AvroInput *input);
+
+/* Bytes read from the file so far. */
+extern uint64 avro_reader_position(const AvroReader *reader);
 extern void avro_reader_close(AvroReader *reader);
 
 /* Call back for each record of a file, decoded by layout; what it gets lives only for the call. */

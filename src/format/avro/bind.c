@@ -27,27 +27,6 @@ struct AvroPlan
 
 static AvroPlan *bind_record(const AvroSchema *schema, const AvroLayout *layout, const char *path);
 
-/*
- * Look through a union of null and one other type: *null_branch is set, and
- * the other type returned.
- */
-static const AvroSchema *
-strip_null(const AvroSchema *schema, int *null_branch)
-{
-	*null_branch = -1;
-	if (schema->kind != AVRO_UNION || schema->nchildren != 2)
-		return schema;
-	for (int i = 0; i < 2; i++)
-	{
-		if (schema->children[i]->kind == AVRO_NULL)
-		{
-			*null_branch = i;
-			return schema->children[1 - i];
-		}
-	}
-	return schema;
-}
-
 static bool
 kind_fits(AvroTarget target, AvroKind kind)
 {
@@ -90,7 +69,7 @@ element_fits(AvroTarget target, AvroKind kind)
 static void
 bind_field(FieldPlan *plan, const AvroField *field, const AvroSchema *schema, const char *path)
 {
-	const AvroSchema *type = strip_null(schema, &plan->null_branch);
+	const AvroSchema *type = avro_strip_null(schema, &plan->null_branch);
 
 	plan->field = field;
 	plan->element_null_branch = -1;
@@ -99,7 +78,7 @@ bind_field(FieldPlan *plan, const AvroField *field, const AvroSchema *schema, co
 
 	if (type->kind == AVRO_ARRAY)
 	{
-		type = strip_null(type->children[0], &plan->element_null_branch);
+		type = avro_strip_null(type->children[0], &plan->element_null_branch);
 		if (!element_fits(field->target, type->kind))
 			avro_error(path, "The elements of field \"%s\" are of another type than expected.", field->name);
 	}
@@ -161,20 +140,6 @@ avro_plan_skips(const AvroPlan *plan)
 
 static void decode_record(const AvroPlan *plan, AvroInput *input, char *target);
 
-/* Read the branch of a union with null; is it the null? */
-static bool
-read_null(AvroInput *input, int null_branch)
-{
-	int64		branch;
-
-	if (null_branch < 0)
-		return false;
-	branch = avro_read_long(input);
-	if (branch != 0 && branch != 1)
-		avro_error(input->path, "A union has no branch %lld.", (long long) branch);
-	return branch == null_branch;
-}
-
 static char *
 read_string(AvroInput *input)
 {
@@ -196,7 +161,7 @@ read_string_list(const FieldPlan *plan, AvroInput *input)
 	{
 		for (int64 i = 0; i < count; i++)
 		{
-			if (read_null(input, plan->element_null_branch))
+			if (avro_read_null(input, plan->element_null_branch))
 				avro_error(input->path, "Field \"%s\" has a null element.", plan->field->name);
 			list = lappend(list, read_string(input));
 		}
@@ -214,7 +179,7 @@ read_record_list(const FieldPlan *plan, AvroInput *input)
 	{
 		for (int64 i = 0; i < count; i++)
 		{
-			if (!read_null(input, plan->element_null_branch))
+			if (!avro_read_null(input, plan->element_null_branch))
 			{
 				char	   *record = palloc(plan->record->layout->size);
 
@@ -240,7 +205,7 @@ read_int64_array(const FieldPlan *plan, AvroInput *input, int *length)
 			avro_error(input->path, "Field \"%s\" is too long.", plan->field->name);
 		values = values == NULL ? palloc(count * sizeof(int64)) : repalloc(values, (n + count) * sizeof(int64));
 		for (int64 i = 0; i < count; i++)
-			values[n++] = read_null(input, plan->element_null_branch) ? -1 : avro_read_long(input);
+			values[n++] = avro_read_null(input, plan->element_null_branch) ? -1 : avro_read_long(input);
 	}
 	*length = n;
 	return values;
@@ -252,7 +217,7 @@ decode_field(const FieldPlan *plan, AvroInput *input, char *target)
 	const AvroField *field = plan->field;
 	char	   *place = target + field->offset;
 
-	if (read_null(input, plan->null_branch))
+	if (avro_read_null(input, plan->null_branch))
 	{
 		if (!field->optional)
 			avro_error(input->path, "Field \"%s\" is null.", field->name);

@@ -121,6 +121,8 @@ set_codec(AvroReader *reader, const char *name)
 		reader->codec = CODEC_DEFLATE;
 	else if (strcmp(name, "zstandard") == 0)
 		reader->codec = CODEC_ZSTD;
+	else if (strcmp(name, "bzip2") == 0)
+		reader->codec = CODEC_BZIP2;
 	else if (strcmp(name, "snappy") == 0)
 	{
 		reader->codec = CODEC_SNAPPY;
@@ -130,7 +132,7 @@ set_codec(AvroReader *reader, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("codec \"%s\" of Avro file \"%s\" is not supported", name, reader->path),
-				 errhint("Supported: null, deflate, snappy, zstandard.")));
+				 errhint("Supported: null, deflate, bzip2, snappy, zstandard.")));
 }
 
 static void
@@ -172,8 +174,9 @@ read_header(AvroReader *reader)
 	memcpy(reader->sync, take(reader, AVRO_SYNC_LENGTH), AVRO_SYNC_LENGTH);
 }
 
-AvroReader *
-avro_reader_open(const char *path, int64 size)
+/* path: to be opened, unless file is there already */
+static AvroReader *
+open_reader(const char *path, StorageFile *file, int64 size)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "Avro reader", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -181,7 +184,7 @@ avro_reader_open(const char *path, int64 size)
 
 	reader->context = context;
 	reader->path = pstrdup(path);
-	reader->file = storage_open(path);
+	reader->file = file != NULL ? file : storage_open(path);
 	reader->file_size = storage_file_size(reader->file);
 	if (size >= 0 && (uint64) size != reader->file_size)
 		avro_error(path, "It has %llu bytes, but should have %lld.",
@@ -192,6 +195,18 @@ avro_reader_open(const char *path, int64 size)
 	read_header(reader);
 	MemoryContextSwitchTo(old);
 	return reader;
+}
+
+AvroReader *
+avro_reader_open(const char *path, int64 size)
+{
+	return open_reader(path, NULL, size);
+}
+
+AvroReader *
+avro_reader_on(StorageFile *file, int64 size)
+{
+	return open_reader(storage_file_path(file), file, size);
 }
 
 const AvroSchema *
@@ -261,6 +276,12 @@ avro_reader_next(AvroReader *reader, int64 *count, AvroInput *input)
 	decode_block(reader, data, length, input);
 	MemoryContextSwitchTo(old);
 	return true;
+}
+
+uint64
+avro_reader_position(const AvroReader *reader)
+{
+	return reader->file_position;
 }
 
 void

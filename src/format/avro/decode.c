@@ -45,26 +45,42 @@ avro_read_int(AvroInput *input)
 	return (int32) value;
 }
 
-static void
-skip_bytes(AvroInput *input, uint64 length)
+const char *
+avro_read_fixed(AvroInput *input, uint64 length)
 {
+	const char *bytes = input->position;
+
 	if (length > (uint64) (input->end - input->position))
 		avro_error(input->path, "A block ends within a value.");
 	input->position += length;
+	return bytes;
 }
 
 BytesView
 avro_read_bytes(AvroInput *input)
 {
 	int64		length = avro_read_long(input);
-	BytesView	view = {input->position, 0};
+	BytesView	view;
 
 	if (length < 0 || length > PG_INT32_MAX)
 		avro_error(input->path, "A value has the length %lld.", (long long) length);
-	view.data = input->position;
+	view.data = avro_read_fixed(input, length);
 	view.length = (uint32) length;
-	skip_bytes(input, length);
 	return view;
+}
+
+/* Read the branch of a union with null; is it the null? */
+bool
+avro_read_null(AvroInput *input, int null_branch)
+{
+	int64		branch;
+
+	if (null_branch < 0)
+		return false;
+	branch = avro_read_long(input);
+	if (branch != 0 && branch != 1)
+		avro_error(input->path, "A union has no branch %lld.", (long long) branch);
+	return branch == null_branch;
 }
 
 /*
@@ -117,7 +133,7 @@ skip_value(AvroInput *input, const AvroSchema *schema, int depth)
 		case AVRO_NULL:
 			break;
 		case AVRO_BOOLEAN:
-			skip_bytes(input, 1);
+			avro_read_fixed(input, 1);
 			break;
 		case AVRO_INT:
 		case AVRO_LONG:
@@ -125,17 +141,17 @@ skip_value(AvroInput *input, const AvroSchema *schema, int depth)
 			avro_read_long(input);
 			break;
 		case AVRO_FLOAT:
-			skip_bytes(input, 4);
+			avro_read_fixed(input, 4);
 			break;
 		case AVRO_DOUBLE:
-			skip_bytes(input, 8);
+			avro_read_fixed(input, 8);
 			break;
 		case AVRO_BYTES:
 		case AVRO_STRING:
 			avro_read_bytes(input);
 			break;
 		case AVRO_FIXED:
-			skip_bytes(input, schema->fixed_size);
+			avro_read_fixed(input, schema->fixed_size);
 			break;
 		case AVRO_ARRAY:
 		case AVRO_MAP:

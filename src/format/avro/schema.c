@@ -153,15 +153,9 @@ parse_named(SchemaParser *parser, AvroKind kind, const JsonNode *node, const cha
 }
 
 static AvroSchema *
-parse_object(SchemaParser *parser, const JsonNode *node, const char *namespace)
+parse_typed(SchemaParser *parser, const JsonNode *node, const JsonNode *type, const char *namespace)
 {
-	JsonNode   *type = json_get(node, "type");
 	AvroSchema *schema;
-
-	if (type == NULL)
-		avro_error(parser->path, "Its schema has a type without \"type\".");
-	if (type->kind != JSON_NODE_STRING)
-		return parse_node(parser, type, namespace);
 
 	if (strcmp(type->text, "record") == 0)
 		return parse_named(parser, AVRO_RECORD, node, namespace);
@@ -185,6 +179,26 @@ parse_object(SchemaParser *parser, const JsonNode *node, const char *namespace)
 }
 
 static AvroSchema *
+parse_object(SchemaParser *parser, const JsonNode *node, const char *namespace)
+{
+	JsonNode   *type = json_get(node, "type");
+	AvroSchema *schema;
+
+	if (type == NULL)
+		avro_error(parser->path, "Its schema has a type without \"type\".");
+	if (type->kind != JSON_NODE_STRING)
+		return parse_node(parser, type, namespace);
+	schema = parse_typed(parser, node, type, namespace);
+	if (schema->logical_type == NULL)
+	{
+		schema->logical_type = json_get_string(node, "logicalType", false, parser->path);
+		schema->precision = json_get_int32(node, "precision", 0, parser->path);
+		schema->scale = json_get_int32(node, "scale", 0, parser->path);
+	}
+	return schema;
+}
+
+static AvroSchema *
 parse_node(SchemaParser *parser, const JsonNode *node, const char *namespace)
 {
 	switch (node->kind)
@@ -198,6 +212,23 @@ parse_node(SchemaParser *parser, const JsonNode *node, const char *namespace)
 		default:
 			avro_error(parser->path, "Its schema has a type that is no type.");
 	}
+}
+
+const AvroSchema *
+avro_strip_null(const AvroSchema *schema, int *null_branch)
+{
+	*null_branch = -1;
+	if (schema->kind != AVRO_UNION || schema->nchildren != 2)
+		return schema;
+	for (int i = 0; i < 2; i++)
+	{
+		if (schema->children[i]->kind == AVRO_NULL)
+		{
+			*null_branch = i;
+			return schema->children[1 - i];
+		}
+	}
+	return schema;
 }
 
 AvroSchema *
