@@ -10,7 +10,8 @@
 
 #define MAX_DECIMAL_SCALE 38
 #define DECIMAL64_PRECISION 18
-#define NANOS_PER_SECOND 1000000000
+#define NANOS_PER_SECOND INT64CONST(1000000000)
+#define NANOS_PER_MILLI 1000000
 #define MAX_SECONDS (INT64CONST(1) << 53)	/* what any of our timestamps can hold is much less */
 
 /* Bytes that stay as long as the batch, or as the stripe. */
@@ -596,7 +597,10 @@ timestamps_skip(OrcColumn *column, int64 count)
 	int_reader_skip(&column->second, count);
 }
 
-/* In place: the low three bits tell how many zeros were taken off the end. */
+/*
+ * In place: the low three bits tell how many zeros were taken off the end.
+ * Arrow's writer makes nanos of times before 1970 negative.
+ */
 static void
 decode_nanos(OrcColumn *column, int64 *nanos, int count)
 {
@@ -605,22 +609,23 @@ decode_nanos(OrcColumn *column, int64 *nanos, int count)
 
 	for (int i = 0; i < count; i++)
 	{
-		uint64		digits = (uint64) nanos[i] >> 3;
+		int64		digits = nanos[i] >> 3;
 
-		bad |= digits >= NANOS_PER_SECOND;
-		nanos[i] = (int64) (digits * zeros[nanos[i] & 7]);
-		bad |= (uint64) nanos[i] >= NANOS_PER_SECOND;
+		bad |= digits >= NANOS_PER_SECOND || digits <= -NANOS_PER_SECOND;
+		nanos[i] = (int64) ((uint64) digits * (uint64) zeros[nanos[i] & 7]);
+		bad |= nanos[i] >= NANOS_PER_SECOND || nanos[i] <= -NANOS_PER_SECOND;
 	}
 	if (bad)
 		orc_column_damaged(column, "The nanoseconds of a timestamp are impossible.");
 }
 
 /*
- * In place: seconds since 1970 on the writer's wall clock.  Writers cut times
- * before 1970 off towards zero, but only if there are milliseconds to cut.
+ * In place: seconds since 1970 on the writer's wall clock, and nanos that are
+ * not negative.  Writers cut seconds before 1970 off towards zero when there
+ * are milliseconds to cut.
  */
 static void
-decode_seconds(OrcColumn *column, int64 *seconds, const int64 *nanos, int count)
+decode_seconds(OrcColumn *column, int64 *seconds, int64 *nanos, int count)
 {
 	Zone	   *zone = timestamp_zone(column);
 	bool		bad = false;
@@ -628,10 +633,11 @@ decode_seconds(OrcColumn *column, int64 *seconds, const int64 *nanos, int count)
 	for (int i = 0; i < count; i++)
 	{
 		int64		second = (int64) ((uint64) seconds[i] + (uint64) column->base_seconds);
+		bool		borrows = nanos[i] < 0;
 
-		second -= second < 0 && nanos[i] >= 1000000;
 		bad |= second > MAX_SECONDS || second < -MAX_SECONDS;
-		seconds[i] = second;
+		seconds[i] = second - (borrows || (second < 0 && nanos[i] >= NANOS_PER_MILLI));
+		nanos[i] += borrows ? NANOS_PER_SECOND : 0;
 	}
 	if (bad)
 		out_of_range(column);
