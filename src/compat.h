@@ -163,4 +163,19 @@ compat_collation_is_c(Oid collation)
 	create_foreignscan_path(root, rel, target, rows, startup, total, pathkeys, outer, outerpath, restrictinfo, private)
 #endif
 
+#if PG_VERSION_NUM < 170000
+#define create_foreign_upper_path(root, rel, target, rows, disabled_nodes, startup, total, pathkeys, outerpath, \
+								  restrictinfo, private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, outerpath, private)
+#elif PG_VERSION_NUM < 180000
+#define create_foreign_upper_path(root, rel, target, rows, disabled_nodes, startup, total, pathkeys, outerpath, \
+								  restrictinfo, private) \
+	create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, outerpath, restrictinfo, private)
+#endif
+
+/* Opening a relation of the range table tells whether rows are written to it, since 18. */
+#if PG_VERSION_NUM < 180000
+#define ExecGetRangeTableRelation(estate, rti, is_result) ExecGetRangeTableRelation(estate, rti)
+#endif
+
 #endif							/* STREAMHOUSE_COMPAT_H */

@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
 
+#include "fdw/plan.h"
 #include "fdw/scan.h"
 
 static void
@@ -24,19 +25,47 @@ explain_snapshot(const ForeignRelation *foreign, ExplainState *es)
 		ExplainPropertyText("Lake Table", foreign->table->location, es);
 }
 
+/* The callback is not told of the nodes above, which would give parameters names. */
+static char *
+expression_text(ForeignScanState *node, const void *expression, ExplainState *es)
+{
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, NIL);
+
+	return deparse_expression(unconstify(void *, expression), context, es->verbose, false);
+}
+
 static void
 explain_filter(ForeignScanState *node, ExplainState *es)
 {
+	ForeignTableScan *scan = node->fdw_state;
+
+	if (scan->clauses != NIL)
+		ExplainPropertyText("Lake Filter", expression_text(node, make_ands_explicit(scan->clauses), es), es);
+}
+
+/* The keys, and then the aggregates, are the columns of the scan's rows. */
+static void
+explain_aggregates(ForeignScanState *node, ExplainState *es)
+{
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	Node	   *filter = (Node *) make_ands_explicit(plan->fdw_exprs);
-	List	   *context;
+	int			nkeys = intVal(list_nth(plan->fdw_private, SCAN_KEYS));
+	List	   *keys = NIL;
+	List	   *aggregates = NIL;
+	ListCell   *lc;
 
-	if (plan->fdw_exprs == NIL)
-		return;
+	foreach(lc, plan->fdw_scan_tlist)
+	{
+		char	   *text = expression_text(node, lfirst_node(TargetEntry, lc)->expr, es);
 
-	/* the callback is not told of the nodes above, which would give parameters names */
-	context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
-	ExplainPropertyText("Lake Filter", deparse_expression(filter, context, es->verbose, false), es);
+		if (list_length(keys) < nkeys)
+			keys = lappend(keys, text);
+		else
+			aggregates = lappend(aggregates, text);
+	}
+	if (aggregates != NIL)
+		ExplainPropertyList("Lake Aggregate", aggregates, es);
+	if (keys != NIL)
+		ExplainPropertyList("Lake Group Key", keys, es);
 }
 
 /* "3 of 10" for people, two numbers for programs. */
@@ -68,6 +97,15 @@ explain_reading(const FormatCounters *counters, ExplainState *es)
 	ExplainPropertyInteger("Bytes Read", "bytes", counters->bytes_read, es);
 }
 
+static void
+explain_aggregation(const ForeignTableScan *scan, ExplainState *es)
+{
+	if (aggregate_scan_known_files(scan) > 0)
+		ExplainPropertyInteger("Files Answered From Metadata", NULL, aggregate_scan_known_files(scan), es);
+	if (aggregate_scan_spilled_rows(scan) > 0)
+		ExplainPropertyInteger("Rows Spilled", NULL, aggregate_scan_spilled_rows(scan), es);
+}
+
 /* The counters that a scan would have with what is known now. */
 static ScanCounters
 counters_ahead(ForeignTableScan *scan)
@@ -87,6 +125,8 @@ streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	ScanCounters ahead;
 
 	explain_snapshot(scan->foreign, es);
+	if (scan->aggregates != NULL)
+		explain_aggregates(node, es);
 	explain_filter(node, es);
 	if (!es->analyze)
 	{
@@ -97,5 +137,7 @@ streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	{
 		explain_counters(&scan->planned, es);
 		explain_reading(&scan->read, es);
+		if (scan->aggregates != NULL)
+			explain_aggregation(scan, es);
 	}
 }

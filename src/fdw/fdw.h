@@ -2,7 +2,8 @@
  * fdw.h
  *		What the files of the foreign data wrapper share.
  *
- * Reading: plan_scan.c, quals.c, scan.c, explain.c.  Writing: modify.c, and
+ * Reading: plan_scan.c, plan_upper.c, quals.c, compute.c, scan.c,
+ * aggregate_scan.c, explain.c.  Writing: modify.c, and
  * transaction.c, which holds what a transaction has not published yet.  Both
  * stand on options.c (which lake table is meant) and relation.c (the lake
  * table behind a foreign table, and the snapshot to read).
@@ -94,7 +95,7 @@ extern LakeTable *lake_table_open_as_of(const TableAddress *address, const LakeS
  */
 extern int *match_columns(TupleDesc desc, const char *relation_name, const LakeTable *table);
 
-/* import.c, explain.c, plan_scan.c, scan.c: callbacks */
+/* import.c, explain.c, plan_scan.c, plan_upper.c, scan.c: callbacks */
 extern List *streamhouseImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid);
 extern void streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es);
 extern void streamhouseGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
@@ -102,6 +103,8 @@ extern void streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, O
 extern ForeignScan *streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 											  ForeignPath *best_path, List *tlist, List *scan_clauses,
 											  Plan *outer_plan);
+extern void streamhouseGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+											RelOptInfo *output_rel, void *extra);
 extern void streamhouseBeginForeignScan(ForeignScanState *node, int eflags);
 extern TupleTableSlot *streamhouseIterateForeignScan(ForeignScanState *node);
 extern void streamhouseReScanForeignScan(ForeignScanState *node);

@@ -19,18 +19,8 @@
 #include "utils/memutils.h"
 
 #include "fdw/fdw.h"
-#include "fdw/quals.h"
+#include "fdw/plan.h"
 #include "settings.h"
-
-/* Of a base relation, from GetForeignRelSize to GetForeignPlan. */
-typedef struct RelationPlan
-{
-	List	   *pushed;			/* RestrictInfo *: (in part) for the reader */
-	List	   *exact;			/* those of them that the executor need not look at */
-	double		total_rows;
-	double		rows;			/* physical, in the files chosen */
-	double		bytes;
-} RelationPlan;
 
 /* Sort the relation's clauses; the predicate that constants give, NULL if none. */
 static Predicate *
@@ -77,6 +67,20 @@ measure_files(const ForeignRelation *foreign, const Predicate *predicate, Relati
 	plan->total_rows = foreign->snapshot->total_record_count;
 	plan->rows = files->row_count;
 	plan->bytes = files->bytes;
+	plan->splits = list_length(files->splits);
+}
+
+/* Later callbacks look at expressions, too. */
+static void
+keep_target(const RelOptInfo *baserel, const ForeignRelation *foreign, RelationPlan *plan)
+{
+	int			natts = RelationGetNumberOfAttributes(foreign->relation);
+	int		   *fields = palloc(Max(natts, 1) * sizeof(int));
+
+	memcpy(fields, foreign->fields, natts * sizeof(int));
+	plan->target.varno = baserel->relid;
+	plan->target.fields = fields;
+	plan->target.schema = schema_copy(foreign->table->schema);
 }
 
 void
@@ -91,15 +95,22 @@ streamhouseGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	double		selectivity;
 
 	measure_files(foreign, classify_clauses(baserel, foreign, plan, old_context), plan);
+	MemoryContextSwitchTo(old_context);
+	keep_target(baserel, foreign, plan);
 	foreign_relation_close(foreign);
 	table_close(relation, NoLock);
-	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
 
 	baserel->fdw_private = plan;
 	baserel->tuples = Max(plan->total_rows, plan->rows);
 	selectivity = clauselist_selectivity(root, baserel->baserestrictinfo, 0, JOIN_INNER, NULL);
 	baserel->rows = clamp_row_est(Min(baserel->tuples * selectivity, plan->rows));
+}
+
+double
+relation_read_cost(const RelationPlan *plan)
+{
+	return seq_page_cost * ceil(plan->bytes / BLCKSZ);
 }
 
 void
@@ -109,7 +120,7 @@ streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	Cost		startup_cost = baserel->baserestrictcost.startup;
 	Cost		total_cost = startup_cost;
 
-	total_cost += seq_page_cost * ceil(plan->bytes / BLCKSZ);
+	total_cost += relation_read_cost(plan);
 	total_cost += (cpu_tuple_cost + baserel->baserestrictcost.per_tuple) * plan->rows;
 	add_path(baserel, (Path *)
 			 create_foreignscan_path(root, baserel,
@@ -159,6 +170,8 @@ streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, For
 	List	   *pushed = NIL;
 	ListCell   *lc;
 
+	if (IS_UPPER_REL(baserel))
+		return make_upper_plan(best_path, tlist);
 	foreach(lc, scan_clauses)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);

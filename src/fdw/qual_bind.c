@@ -13,6 +13,19 @@
 #include "fdw/qual_tree.h"
 
 bool
+qual_is_constant(const Qual *qual)
+{
+	ListCell   *lc;
+
+	foreach(lc, qual->children)
+	{
+		if (!qual_is_constant(lfirst(lc)))
+			return false;
+	}
+	return qual->comparand == NULL || IsA(qual->comparand, Const);
+}
+
+bool
 qual_prepare(Qual *qual, PlanState *parent)
 {
 	bool		runtime = false;

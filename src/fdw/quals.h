@@ -38,6 +38,9 @@ typedef struct Qual Qual;
  */
 extern Qual *qual_analyze(Expr *clause, const QualTarget *target, bool *exact);
 
+/* Are all its comparands constants? */
+extern bool qual_is_constant(const Qual *qual);
+
 /* Make ready to evaluate comparands that are not constants; true if there are any. */
 extern bool qual_prepare(Qual *qual, PlanState *parent);
 

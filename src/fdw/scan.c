@@ -14,8 +14,10 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/memutils.h"
 
+#include "fdw/plan.h"
 #include "fdw/scan.h"
 
 #define FIRST_SLICE_ROWS 64
@@ -56,7 +58,7 @@ must_come_back(ForeignScanState *node, const LakeTable *table, int field)
 static void
 prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 {
-	List	   *attributes = linitial(((ForeignScan *) node->ss.ps.plan)->fdw_private);
+	List	   *attributes = list_nth(((ForeignScan *) node->ss.ps.plan)->fdw_private, SCAN_ATTRIBUTES);
 	ForeignRelation *foreign = scan->foreign;
 	TupleDesc	desc = RelationGetDescr(foreign->relation);
 	ListCell   *lc;
@@ -84,27 +86,57 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 	}
 }
 
+/* The relation's number: of a scan that aggregates, which is not the relation's, its only one. */
+static Index
+scan_varno(const ForeignScan *plan)
+{
+	return plan->scan.scanrelid > 0 ? plan->scan.scanrelid : bms_next_member(plan->fs_relids, -1);
+}
+
+/* The clauses pushed down, with the relation's number in the finished plan. */
+static List *
+scan_clauses(const ForeignScan *plan)
+{
+	List	   *clauses;
+
+	if (plan->scan.scanrelid > 0)
+		return plan->fdw_exprs;
+	clauses = copyObject(list_nth(plan->fdw_private, SCAN_CLAUSES));
+	ChangeVarNodes((Node *) clauses, intVal(list_nth(plan->fdw_private, SCAN_VARNO)), scan_varno(plan), 0);
+	return clauses;
+}
+
 static void
 prepare_quals(ForeignTableScan *scan, ForeignScanState *node)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	ListCell   *lc;
 
-	scan->target.varno = plan->scan.scanrelid;
+	scan->target.varno = scan_varno(plan);
 	scan->target.fields = scan->foreign->fields;
 	scan->target.schema = scan->foreign->table->schema;
-	foreach(lc, plan->fdw_exprs)
+	scan->clauses = scan_clauses(plan);
+	foreach(lc, scan->clauses)
 	{
 		bool		exact;
 		Qual	   *qual = qual_analyze(lfirst(lc), &scan->target, &exact);
+		bool		must_be_exact = plan->scan.scanrelid == 0 || list_member(plan->fdw_recheck_quals, lfirst(lc));
 
 		/* the lake's column types were the same, or near enough, when this was planned */
-		if (qual == NULL || (!exact && list_member(plan->fdw_recheck_quals, lfirst(lc))))
+		if (qual == NULL || (!exact && must_be_exact))
 			elog(ERROR, "a filter of foreign table \"%s\" can no longer be pushed down",
 				 RelationGetRelationName(scan->foreign->relation));
 		scan->has_parameters |= qual_prepare(qual, &node->ss.ps);
 		scan->quals = lappend(scan->quals, qual);
 	}
+}
+
+static Relation
+scan_relation(ForeignScanState *node)
+{
+	if (node->ss.ss_currentRelation != NULL)
+		return node->ss.ss_currentRelation;
+	return ExecGetRangeTableRelation(node->ss.ps.state, scan_varno((ForeignScan *) node->ss.ps.plan), false);
 }
 
 void
@@ -114,13 +146,16 @@ streamhouseBeginForeignScan(ForeignScanState *node, int eflags)
 	EState	   *estate = node->ss.ps.state;
 
 	node->fdw_state = scan;
-	scan->foreign = foreign_relation_open(node->ss.ss_currentRelation, RELATION_READ, statement_context(estate));
+	scan->foreign = foreign_relation_open(scan_relation(node), RELATION_READ, statement_context(estate));
 	scan->context = AllocSetContextCreate(estate->es_query_cxt, "streamhouse scan", ALLOCSET_DEFAULT_SIZES);
 	scan->slice_context = AllocSetContextCreate(estate->es_query_cxt, "streamhouse scan slice",
 												ALLOCSET_DEFAULT_SIZES);
 	scan->slice_limit = FIRST_SLICE_ROWS;
-	prepare_columns(scan, node);
 	prepare_quals(scan, node);
+	if (node->ss.ss_currentRelation != NULL)
+		prepare_columns(scan, node);
+	else
+		aggregate_scan_begin(scan, node);
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		scan->pending = transaction_pending_entries(scan->foreign->address->location, &scan->truncated);
 }
@@ -153,15 +188,18 @@ foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **pre
 	return scan_plan(scan->foreign->table, &request);
 }
 
-static void
-start_scan(ForeignTableScan *scan, ExprContext *econtext)
+void
+foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 	Predicate  *predicate;
 	ScanPlan   *plan = foreign_scan_plan(scan, econtext, &predicate);
+	List	   *splits = plan->splits;
 
 	scan->planned = plan->counters;
-	scan->reader = table_reader_open(scan->foreign->table, plan->splits, scan->projection, scan->ncolumns,
+	if (scan->aggregates != NULL)
+		splits = aggregate_scan_start(scan, splits, predicate);
+	scan->reader = table_reader_open(scan->foreign->table, splits, scan->projection, scan->ncolumns,
 									 predicate, &scan->read);
 	scan->started = true;
 	scan->executed = true;
@@ -261,10 +299,16 @@ streamhouseIterateForeignScan(ForeignScanState *node)
 	ExecClearTuple(slot);
 	if (!scan->started)
 	{
-		start_scan(scan, node->ss.ps.ps_ExprContext);
+		foreign_scan_start(scan, node->ss.ps.ps_ExprContext);
 
 		/* columns that are not used are never touched again */
 		memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	}
+	if (scan->aggregates != NULL)
+	{
+		if (aggregate_scan_next(scan, slot))
+			ExecStoreVirtualTuple(slot);
+		return slot;
 	}
 	if (scan->slice_next >= scan->slice_rows && (scan->finished || !next_slice(scan)))
 		return slot;
@@ -290,6 +334,8 @@ streamhouseReScanForeignScan(ForeignScanState *node)
 	if (!scan->started)
 		return;
 	forget_rows(scan);
+	if (scan->aggregates != NULL)
+		aggregate_scan_rescan(scan);
 	if (scan->has_parameters && node->ss.ps.chgParam != NULL)
 	{
 		table_reader_close(scan->reader);
@@ -312,6 +358,8 @@ streamhouseEndForeignScan(ForeignScanState *node)
 
 	if (scan == NULL)
 		return;
+	if (scan->aggregates != NULL)
+		aggregate_scan_end(scan);
 	if (scan->started)
 		table_reader_close(scan->reader);
 	MemoryContextDelete(scan->slice_context);

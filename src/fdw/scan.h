@@ -21,15 +21,19 @@ typedef struct ScanColumn
 	bool	   *isnull;
 } ScanColumn;
 
+typedef struct AggregateScan AggregateScan;
+
 typedef struct ForeignTableScan
 {
 	ForeignRelation *foreign;
 	QualTarget	target;
-	List	   *quals;			/* Qual *: pushed down, all must hold */
+	List	   *clauses;		/* Expr *: pushed down, all must hold */
+	List	   *quals;			/* Qual *: the same */
 	bool		has_parameters; /* have they comparands that are not constant? */
 	int			ncolumns;
-	ScanColumn *columns;
+	ScanColumn *columns;		/* NULL when the scan aggregates */
 	int		   *projection;		/* table fields of the columns */
+	AggregateScan *aggregates;	/* NULL: its rows are the table's */
 
 	/* what this transaction has written, when the scan began */
 	List	   *pending;		/* ManifestEntry * */
@@ -54,6 +58,22 @@ typedef struct ForeignTableScan
 	ScanCounters planned;
 	FormatCounters read;
 } ForeignTableScan;
+
+/* Settle the files and open them, once parameters are known. */
+extern void foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext);
+
+/* aggregate_scan.c: the scan's rows are groups. */
+extern void aggregate_scan_begin(ForeignTableScan *scan, ForeignScanState *node);
+
+/* The splits that have to be read; what is known of the others is taken. */
+extern List *aggregate_scan_start(ForeignTableScan *scan, List *splits, const Predicate *predicate);
+extern bool aggregate_scan_next(ForeignTableScan *scan, TupleTableSlot *slot);
+extern void aggregate_scan_rescan(ForeignTableScan *scan);
+extern void aggregate_scan_end(ForeignTableScan *scan);
+
+/* For EXPLAIN: files that were not read, as manifests say enough, and rows that went to temporary files. */
+extern int64 aggregate_scan_known_files(const ForeignTableScan *scan);
+extern int64 aggregate_scan_spilled_rows(const ForeignTableScan *scan);
 
 /* Plan the files to read; econtext NULL: only constants are known. */
 extern ScanPlan *foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **predicate);

@@ -1,0 +1,434 @@
+/*
+ * aggregate.c
+ *		Aggregates over groups of rows.
+ *
+ * An aggregate has arrays by group, and one loop for each type of argument.
+ */
+#include "postgres.h"
+
+#include "columnar/aggregate.h"
+#include "columnar/compare.h"
+#include "columnar/distinct.h"
+#include "utils/memutils.h"
+
+static Size
+sum_size(const Aggregate *aggregate)
+{
+	if (aggregate->kind == AGGREGATE_MOMENTS)
+		return sizeof(FloatMoments);
+	if (aggregate->kind != AGGREGATE_SUM)
+		return 0;
+	switch (aggregate->type->physical)
+	{
+		case PHYSICAL_INT64:
+			return sizeof(int128);
+		case PHYSICAL_INT128:
+			return sizeof(WideSum);
+		case PHYSICAL_FLOAT:
+			return sizeof(float);
+		default:
+			return sizeof(int64);	/* double as well */
+	}
+}
+
+static bool
+is_extreme(const Aggregate *aggregate)
+{
+	return aggregate->kind == AGGREGATE_MIN || aggregate->kind == AGGREGATE_MAX;
+}
+
+Aggregate *
+aggregate_create(AggregateKind kind, const DataType *type, bool grouped, Size memory_limit)
+{
+	Aggregate  *aggregate = (Aggregate *) palloc0(sizeof(Aggregate));
+
+	aggregate->context = CurrentMemoryContext;
+	aggregate->kind = kind;
+	aggregate->type = type;
+	if (is_extreme(aggregate))
+		aggregate->extremes = vector_create(type, 0);
+	if (kind == AGGREGATE_COUNT_DISTINCT)
+		aggregate->distinct = distinct_create(type, grouped, memory_limit);
+	return aggregate;
+}
+
+/* An array by group grows; what is new is zero. */
+static void *
+grow_array(const Aggregate *aggregate, void *array, Size element, int capacity)
+{
+	Size		before = aggregate->capacity * element;
+
+	array = array == NULL ? MemoryContextAllocHuge(aggregate->context, capacity * element) :
+		repalloc_huge(array, capacity * element);
+	memset((char *) array + before, 0, capacity * element - before);
+	return array;
+}
+
+void
+aggregate_reserve(Aggregate *aggregate, int capacity)
+{
+	if (capacity <= aggregate->capacity)
+		return;
+	aggregate->counts = (int64 *) grow_array(aggregate, aggregate->counts, sizeof(int64), capacity);
+	if (sum_size(aggregate) > 0)
+		aggregate->sums.any = grow_array(aggregate, aggregate->sums.any, sum_size(aggregate), capacity);
+	if (aggregate->extremes != NULL)
+	{
+		vector_reserve(aggregate->extremes, capacity);
+		if (aggregate->type->physical == PHYSICAL_BYTES)
+			aggregate->room = (uint32 *) grow_array(aggregate, aggregate->room, sizeof(uint32), capacity);
+	}
+	aggregate->capacity = capacity;
+}
+
+Size
+aggregate_group_bytes(const Aggregate *aggregate)
+{
+	Size		bytes = sizeof(int64) + sum_size(aggregate);
+
+	if (aggregate->extremes != NULL)
+		bytes += vector_row_bytes(aggregate->type) + sizeof(uint32);
+	return bytes;
+}
+
+Size
+aggregate_other_bytes(const Aggregate *aggregate)
+{
+	return aggregate->string_bytes;
+}
+
+/* ---- loops over rows ---- */
+
+/* i_ counts, row is the place in the batch, group where it belongs. */
+#define FOR_EACH_ROW(row, group) \
+	for (int32 i_ = 0, row, group; \
+		 i_ < nrows && ((row = rows != NULL ? rows[i_] : i_), \
+						(group = groups != NULL ? groups[row] : 0), true); \
+		 i_++)
+
+/* The same over rows whose value is not null. */
+#define FOR_EACH_VALUE(row, group) \
+	FOR_EACH_ROW(row, group) \
+		if (nulls == NULL || !nulls[row])
+
+static void
+count_rows(int64 *counts, const int32 *rows, int nrows, const int32 *groups)
+{
+	if (groups == NULL)
+	{
+		counts[0] += nrows;
+		return;
+	}
+	FOR_EACH_ROW(row, group)
+		counts[group]++;
+}
+
+static void
+count_values(int64 *counts, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+{
+	if (!values->has_nulls)
+	{
+		count_rows(counts, rows, nrows, groups);
+		return;
+	}
+	FOR_EACH_ROW(row, group)
+		counts[group] += !values->nulls[row];
+}
+
+/* ---- sums ---- */
+
+/* All rows, one group: loops that compilers make wide.  Of null rows the value is undefined, but can be read. */
+#define SUM_ALL(name, member, sum_type) \
+static sum_type \
+name(const Vector *values, int nrows) \
+{ \
+	sum_type	sum = 0; \
+	if (!values->has_nulls) \
+	{ \
+		for (int i = 0; i < nrows; i++) \
+			sum += values->values.member[i]; \
+	} \
+	else \
+	{ \
+		for (int i = 0; i < nrows; i++) \
+			sum += values->nulls[i] ? 0 : values->values.member[i]; \
+	} \
+	return sum; \
+}
+
+SUM_ALL(sum_all_int8, i8, int64)
+SUM_ALL(sum_all_int16, i16, int64)
+SUM_ALL(sum_all_int32, i32, int64)
+SUM_ALL(sum_all_int64, i64, int128)
+
+#define SUM_INTEGERS(sum_all, member, sum_member) \
+	if (rows == NULL && groups == NULL) \
+		aggregate->sums.sum_member[0] += sum_all(values, nrows); \
+	else \
+	{ \
+		FOR_EACH_VALUE(row, group) \
+			aggregate->sums.sum_member[group] += values->values.member[row]; \
+	} \
+	break
+
+static inline void
+wide_sum_add(WideSum *sum, int128 value)
+{
+	sum->high += value >> 64;
+	sum->low += (uint64) value;
+}
+
+static pg_noinline void
+float_overflow(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("value out of range: overflow")));
+}
+
+/* The first value is the sum itself: -0 stays. */
+#define SUM_FLOATS(c_type, member) \
+	FOR_EACH_VALUE(row, group) \
+	{ \
+		c_type		value = values->values.member[row]; \
+		c_type		before = aggregate->sums.member[group]; \
+		c_type		sum = aggregate->counts[group]++ == 0 ? value : before + value; \
+		if (unlikely(isinf(sum)) && !isinf(before) && !isinf(value)) \
+			float_overflow(); \
+		aggregate->sums.member[group] = sum; \
+	} \
+	return
+
+static void
+add_to_sums(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+{
+	const bool *nulls = values->has_nulls ? values->nulls : NULL;
+
+	switch (values->type->physical)
+	{
+		case PHYSICAL_INT8:
+			SUM_INTEGERS(sum_all_int8, i8, i64);
+		case PHYSICAL_INT16:
+			SUM_INTEGERS(sum_all_int16, i16, i64);
+		case PHYSICAL_INT32:
+			SUM_INTEGERS(sum_all_int32, i32, i64);
+		case PHYSICAL_INT64:
+			SUM_INTEGERS(sum_all_int64, i64, i128);
+		case PHYSICAL_INT128:
+			FOR_EACH_VALUE(row, group)
+				wide_sum_add(&aggregate->sums.wide[group], values->values.i128[row]);
+			break;
+		case PHYSICAL_FLOAT:
+			SUM_FLOATS(float, f32);
+		case PHYSICAL_DOUBLE:
+			SUM_FLOATS(double, f64);
+		default:
+			elog(ERROR, "values of physical type %d cannot be added", (int) values->type->physical);
+	}
+	count_values(aggregate->counts, values, rows, nrows, groups);
+}
+
+/* Youngs and Cramer, step by step as float8_accum: it fails where that does. */
+static inline void
+add_moment(FloatMoments *moments, double value)
+{
+	double		n = moments->n + 1;
+	double		sum = moments->sum + value;
+
+	if (moments->n > 0)
+	{
+		double		difference = value * n - sum;
+
+		moments->squares += difference * difference / (n * moments->n);
+		if (isinf(sum) || isinf(moments->squares))
+		{
+			if (!isinf(moments->sum) && !isinf(value))
+				float_overflow();
+			moments->squares = NAN;
+		}
+	}
+	else if (isnan(value) || isinf(value))
+		moments->squares = NAN;
+	moments->n = n;
+	moments->sum = sum;
+}
+
+static void
+add_to_moments(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+{
+	const bool *nulls = values->has_nulls ? values->nulls : NULL;
+
+	FOR_EACH_VALUE(row, group)
+	{
+		add_moment(&aggregate->sums.moments[group],
+				   values->type->physical == PHYSICAL_FLOAT ? values->values.f32[row] : values->values.f64[row]);
+	}
+	count_values(aggregate->counts, values, rows, nrows, groups);
+}
+
+/* ---- extremes ---- */
+
+#define NUMBER_LESS(a, b) ((a) < (b))
+#define FLOAT_LESS(a, b) (double_compare((a), (b)) < 0)
+
+/* A value takes the place of one that is not beyond it: of equal ones the last stays, as in the server. */
+#define EXTREME(c_type, member, LESS) \
+	{ \
+		c_type	   *extremes = aggregate->extremes->values.member; \
+		FOR_EACH_VALUE(row, group) \
+		{ \
+			c_type		value = values->values.member[row]; \
+			if (aggregate->counts[group]++ == 0 || \
+				!(aggregate->kind == AGGREGATE_MIN ? LESS(extremes[group], value) : LESS(value, extremes[group]))) \
+				extremes[group] = value; \
+		} \
+		break; \
+	}
+
+/* All rows, one group. */
+#define EXTREME_ALL(name, c_type, member) \
+static void \
+name(Aggregate *aggregate, const Vector *values, int nrows) \
+{ \
+	const c_type *source = values->values.member; \
+	c_type		extreme = aggregate->counts[0] == 0 ? source[0] : aggregate->extremes->values.member[0]; \
+	if (aggregate->kind == AGGREGATE_MIN) \
+	{ \
+		for (int i = 0; i < nrows; i++) \
+			extreme = Min(extreme, source[i]); \
+	} \
+	else \
+	{ \
+		for (int i = 0; i < nrows; i++) \
+			extreme = Max(extreme, source[i]); \
+	} \
+	aggregate->extremes->values.member[0] = extreme; \
+	aggregate->counts[0] += nrows; \
+}
+
+EXTREME_ALL(extreme_all_int16, int16, i16)
+EXTREME_ALL(extreme_all_int32, int32, i32)
+EXTREME_ALL(extreme_all_int64, int64, i64)
+
+static void
+keep_string(Aggregate *aggregate, int32 group, BytesView string)
+{
+	BytesView  *kept = &aggregate->extremes->values.bytes[group];
+
+	if (aggregate->room[group] < string.length)
+	{
+		Size		size = Max((Size) string.length, Min((Size) aggregate->room[group] * 2, PG_UINT32_MAX));
+
+		if (aggregate->room[group] > 0)
+			pfree(unconstify(char *, kept->data));
+		kept->data = (char *) MemoryContextAllocHuge(aggregate->context, size);
+		aggregate->string_bytes += size - aggregate->room[group];
+		aggregate->room[group] = (uint32) size;
+	}
+	if (string.length > 0)
+		memcpy(unconstify(char *, kept->data), string.data, string.length);
+	kept->length = string.length;
+}
+
+static void
+add_strings(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+{
+	const bool *nulls = values->has_nulls ? values->nulls : NULL;
+	BytesView  *extremes = aggregate->extremes->values.bytes;
+	int			wanted = aggregate->kind == AGGREGATE_MIN ? -1 : 1;
+
+	FOR_EACH_VALUE(row, group)
+	{
+		BytesView	value = values->codes != NULL ? values->dictionary[values->codes[row]] : values->values.bytes[row];
+
+		if (aggregate->counts[group]++ == 0 || bytes_compare(value, extremes[group]) * wanted > 0)
+			keep_string(aggregate, group, value);
+	}
+}
+
+/* False when rows have to be looked at one by one. */
+static bool
+add_all_to_extreme(Aggregate *aggregate, const Vector *values, int nrows)
+{
+	if (values->has_nulls || nrows == 0)
+		return false;
+	switch (values->type->physical)
+	{
+		case PHYSICAL_INT16:
+			extreme_all_int16(aggregate, values, nrows);
+			return true;
+		case PHYSICAL_INT32:
+			extreme_all_int32(aggregate, values, nrows);
+			return true;
+		case PHYSICAL_INT64:
+			extreme_all_int64(aggregate, values, nrows);
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+add_to_extremes(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+{
+	const bool *nulls = values->has_nulls ? values->nulls : NULL;
+
+	if (rows == NULL && groups == NULL && add_all_to_extreme(aggregate, values, nrows))
+		return;
+	switch (values->type->physical)
+	{
+		case PHYSICAL_INT8:
+			EXTREME(int8, i8, NUMBER_LESS)
+		case PHYSICAL_INT16:
+			EXTREME(int16, i16, NUMBER_LESS)
+		case PHYSICAL_INT32:
+			EXTREME(int32, i32, NUMBER_LESS)
+		case PHYSICAL_INT64:
+			EXTREME(int64, i64, NUMBER_LESS)
+		case PHYSICAL_INT128:
+			EXTREME(int128, i128, NUMBER_LESS)
+		case PHYSICAL_FLOAT:
+			EXTREME(float, f32, FLOAT_LESS)
+		case PHYSICAL_DOUBLE:
+			EXTREME(double, f64, FLOAT_LESS)
+		case PHYSICAL_BYTES:
+			add_strings(aggregate, values, rows, nrows, groups);
+			break;
+		default:
+			elog(ERROR, "values of physical type %d have no order", (int) values->type->physical);
+	}
+}
+
+void
+aggregate_add(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+{
+	switch (aggregate->kind)
+	{
+		case AGGREGATE_COUNT_ROWS:
+			count_rows(aggregate->counts, rows, nrows, groups);
+			break;
+		case AGGREGATE_COUNT:
+			count_values(aggregate->counts, values, rows, nrows, groups);
+			break;
+		case AGGREGATE_COUNT_DISTINCT:
+			distinct_add(aggregate->distinct, values, rows, nrows, groups, aggregate->counts);
+			break;
+		case AGGREGATE_SUM:
+			add_to_sums(aggregate, values, rows, nrows, groups);
+			break;
+		case AGGREGATE_MOMENTS:
+			add_to_moments(aggregate, values, rows, nrows, groups);
+			break;
+		case AGGREGATE_MIN:
+		case AGGREGATE_MAX:
+			add_to_extremes(aggregate, values, rows, nrows, groups);
+			break;
+	}
+}
+
+void
+aggregate_finish(Aggregate *aggregate)
+{
+	if (aggregate->distinct != NULL)
+		distinct_finish(aggregate->distinct, aggregate->counts);
+}

@@ -1,0 +1,312 @@
+/*
+ * aggregation.c
+ *		GROUP BY over batches.
+ */
+#include "postgres.h"
+
+#include "columnar/aggregation.h"
+#include "columnar/grouping.h"
+#include "columnar/row_spill.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* A set of files, and how far it has been read. */
+typedef struct SpillLevel
+{
+	RowSpill   *spill;
+	int			next_partition;
+} SpillLevel;
+
+struct Aggregation
+{
+	MemoryContext context;
+	const AggregationSpec *spec;
+	/* of the groups at hand */
+	MemoryContext group_context;
+	Grouping   *grouping;		/* NULL: there is one group */
+	Aggregate **aggregates;		/* by item */
+	bool		full;			/* no new groups */
+	RowSpill   *spill;			/* rows of other groups; NULL: none */
+	int			depth;			/* of that */
+	List	   *levels;			/* SpillLevel *: files to read, the deepest last */
+	int64		spilled_rows;
+	/* of a batch */
+	Vector	  **columns;		/* by table column */
+	const Vector **keys;
+	int32	   *groups;
+	int32	   *rows;			/* in a group that is at hand */
+	int32	   *filtered;
+};
+
+/* Forget all groups. */
+static void
+begin_groups(Aggregation *aggregation)
+{
+	const AggregationSpec *spec = aggregation->spec;
+	MemoryContext old;
+
+	MemoryContextReset(aggregation->group_context);
+	old = MemoryContextSwitchTo(aggregation->group_context);
+	aggregation->grouping = NULL;
+	if (spec->nkeys > 0)
+	{
+		const DataType **types = (const DataType **) palloc(spec->nkeys * sizeof(DataType *));
+
+		for (int i = 0; i < spec->nkeys; i++)
+			types[i] = spec->keys[i]->type;
+		aggregation->grouping = grouping_create(types, spec->nkeys);
+	}
+	aggregation->aggregates = (Aggregate **) palloc(Max(spec->nitems, 1) * sizeof(Aggregate *));
+	for (int i = 0; i < spec->nitems; i++)
+	{
+		const AggregationItem *item = &spec->items[i];
+
+		aggregation->aggregates[i] = aggregate_create(item->kind, item->argument ? item->argument->type : NULL,
+													  spec->nkeys > 0, spec->memory_limit);
+		aggregate_reserve(aggregation->aggregates[i],
+						  aggregation->grouping != NULL ? grouping_capacity(aggregation->grouping) : 1);
+	}
+	aggregation->full = false;
+	aggregation->spill = NULL;
+	MemoryContextSwitchTo(old);
+}
+
+Aggregation *
+aggregation_create(const AggregationSpec *spec)
+{
+	Aggregation *aggregation = (Aggregation *) palloc0(sizeof(Aggregation));
+
+	aggregation->context = CurrentMemoryContext;
+	aggregation->spec = spec;
+	aggregation->group_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse groups",
+													   ALLOCSET_DEFAULT_SIZES);
+	for (int i = 0; i < spec->nkeys; i++)
+		expression_prepare(spec->keys[i]);
+	for (int i = 0; i < spec->nitems; i++)
+	{
+		if (spec->items[i].argument != NULL)
+			expression_prepare(spec->items[i].argument);
+	}
+	aggregation->columns = (Vector **) palloc0(Max(spec->ntable_columns, 1) * sizeof(Vector *));
+	aggregation->keys = (const Vector **) palloc(Max(spec->nkeys, 1) * sizeof(Vector *));
+	aggregation->groups = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
+	aggregation->rows = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
+	aggregation->filtered = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
+	begin_groups(aggregation);
+	return aggregation;
+}
+
+/* ---- memory ---- */
+
+static Size
+group_bytes(const Aggregation *aggregation)
+{
+	Size		bytes = grouping_group_bytes(aggregation->grouping);
+
+	for (int i = 0; i < aggregation->spec->nitems; i++)
+		bytes += aggregate_group_bytes(aggregation->aggregates[i]);
+	return bytes;
+}
+
+static Size
+other_bytes(const Aggregation *aggregation)
+{
+	Size		bytes = grouping_string_bytes(aggregation->grouping);
+
+	for (int i = 0; i < aggregation->spec->nitems; i++)
+		bytes += aggregate_other_bytes(aggregation->aggregates[i]);
+	return bytes;
+}
+
+/* Is there memory for so many groups?  A batch's groups are always let in. */
+static bool
+fits(const Aggregation *aggregation, int64 capacity)
+{
+	if (aggregation->depth >= SPILL_MAX_DEPTH || grouping_count(aggregation->grouping) == 0)
+		return true;
+	return capacity * group_bytes(aggregation) + other_bytes(aggregation) <= aggregation->spec->memory_limit;
+}
+
+/* Make room for a batch's new groups; false if there is none. */
+static bool
+make_room(Aggregation *aggregation, int nrows)
+{
+	int64		capacity = grouping_capacity(aggregation->grouping);
+	int64		wanted = grouping_count(aggregation->grouping) + nrows;
+
+	while (capacity < wanted)
+		capacity *= 2;
+	if (aggregation->full || !fits(aggregation, capacity))
+	{
+		aggregation->full = true;
+		return false;
+	}
+	grouping_reserve(aggregation->grouping, (int) capacity);
+	for (int i = 0; i < aggregation->spec->nitems; i++)
+		aggregate_reserve(aggregation->aggregates[i], grouping_capacity(aggregation->grouping));
+	return true;
+}
+
+/* ---- rows ---- */
+
+static void
+spill_row(Aggregation *aggregation, Vector *const *columns, int32 row)
+{
+	const AggregationSpec *spec = aggregation->spec;
+
+	if (aggregation->spill == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(aggregation->context);
+
+		aggregation->spill = row_spill_create(spec->types, spec->ncolumns, aggregation->depth);
+		MemoryContextSwitchTo(old);
+	}
+	row_spill_add(aggregation->spill, grouping_hash(aggregation->keys, spec->nkeys, row),
+				  (const Vector *const *) columns, row);
+	aggregation->spilled_rows++;
+}
+
+/*
+ * Find the rows' groups; rows of those that find no place go to files.  Returns
+ * the rows that are left, and how many.
+ */
+static const int32 *
+assign_groups(Aggregation *aggregation, Vector *const *columns, const int32 *rows, int *nrows)
+{
+	const AggregationSpec *spec = aggregation->spec;
+	bool		add = make_room(aggregation, *nrows);
+	int			kept = 0;
+
+	for (int i = 0; i < spec->nkeys; i++)
+		aggregation->keys[i] = expression_evaluate(spec->keys[i], aggregation->columns, rows, *nrows);
+	grouping_assign(aggregation->grouping, aggregation->keys, rows, *nrows, add, aggregation->groups);
+	if (add)
+		return rows;
+	for (int i = 0; i < *nrows; i++)
+	{
+		int32		row = rows != NULL ? rows[i] : i;
+
+		if (aggregation->groups[row] != GROUP_NONE)
+			aggregation->rows[kept++] = row;
+		else
+			spill_row(aggregation, columns, row);
+	}
+	*nrows = kept;
+	return aggregation->rows;
+}
+
+static void
+add_to_item(Aggregation *aggregation, int i, const int32 *rows, int nrows)
+{
+	const AggregationItem *item = &aggregation->spec->items[i];
+	const Vector *values = NULL;
+
+	if (item->filter != NULL)
+	{
+		for (int k = 0; k < nrows; k++)
+			aggregation->filtered[k] = rows != NULL ? rows[k] : k;
+		nrows = predicate_filter(item->filter, aggregation->columns, aggregation->filtered, nrows);
+		rows = aggregation->filtered;
+		if (nrows == 0)
+			return;
+	}
+	if (item->argument != NULL)
+		values = expression_evaluate(item->argument, aggregation->columns, rows, nrows);
+	aggregate_add(aggregation->aggregates[i], values, rows, nrows,
+				  aggregation->grouping != NULL ? aggregation->groups : NULL);
+}
+
+void
+aggregation_add(Aggregation *aggregation, Vector *const *columns, const int32 *rows, int nrows)
+{
+	const AggregationSpec *spec = aggregation->spec;
+
+	for (int i = 0; i < spec->ncolumns; i++)
+		aggregation->columns[spec->columns[i]] = columns[i];
+	if (aggregation->grouping != NULL)
+		rows = assign_groups(aggregation, columns, rows, &nrows);
+	if (nrows == 0)
+		return;
+	for (int i = 0; i < spec->nitems; i++)
+		add_to_item(aggregation, i, rows, nrows);
+}
+
+/* ---- groups ---- */
+
+void
+aggregation_finish(Aggregation *aggregation)
+{
+	for (int i = 0; i < aggregation->spec->nitems; i++)
+		aggregate_finish(aggregation->aggregates[i]);
+	if (aggregation->spill != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(aggregation->context);
+		SpillLevel *level = (SpillLevel *) palloc0(sizeof(SpillLevel));
+
+		level->spill = aggregation->spill;
+		aggregation->levels = lappend(aggregation->levels, level);
+		aggregation->spill = NULL;
+		MemoryContextSwitchTo(old);
+	}
+}
+
+int
+aggregation_group_count(const Aggregation *aggregation)
+{
+	return aggregation->grouping != NULL ? grouping_count(aggregation->grouping) : 1;
+}
+
+void
+aggregation_key(const Aggregation *aggregation, int key, int32 first, int count, Vector *out)
+{
+	grouping_key(aggregation->grouping, key, first, count, out);
+}
+
+Aggregate *
+aggregation_item(const Aggregation *aggregation, int item)
+{
+	return aggregation->aggregates[item];
+}
+
+int64
+aggregation_spilled_rows(const Aggregation *aggregation)
+{
+	return aggregation->spilled_rows;
+}
+
+/* Aggregate the rows of the partition that is open. */
+static void
+read_partition(Aggregation *aggregation, RowSpill *spill)
+{
+	Batch	   *batch;
+
+	begin_groups(aggregation);
+	aggregation->depth = row_spill_depth(spill) + 1;
+	while ((batch = row_spill_next(spill)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		aggregation_add(aggregation, batch->columns, NULL, batch->nrows);
+	}
+	aggregation_finish(aggregation);
+}
+
+bool
+aggregation_next(Aggregation *aggregation)
+{
+	while (aggregation->levels != NIL)
+	{
+		SpillLevel *level = (SpillLevel *) llast(aggregation->levels);
+
+		while (level->next_partition < SPILL_PARTITIONS)
+		{
+			if (row_spill_open(level->spill, level->next_partition++))
+			{
+				read_partition(aggregation, level->spill);
+				return true;
+			}
+		}
+		row_spill_free(level->spill);
+		aggregation->levels = list_delete_last(aggregation->levels);
+	}
+	return false;
+}

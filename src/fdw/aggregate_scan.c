@@ -1,0 +1,473 @@
+/*
+ * aggregate_scan.c
+ *		A scan whose rows are groups.
+ *
+ * All batches are aggregated when the first row is asked for.  Then groups
+ * become rows, as many at a time as a batch has.  Where the manifests tell
+ * what a file adds to the result, it is not read.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "executor/nodeHash.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
+
+#include "fdw/aggregate_result.h"
+#include "fdw/plan.h"
+#include "fdw/scan.h"
+
+/* A column of the scan's rows: a key, or made of an item of the aggregation. */
+typedef struct OutputColumn
+{
+	int			item;			/* -1: a key */
+	ResultColumn result;
+	Datum	   *values;			/* of the slice */
+	bool	   *isnull;
+} OutputColumn;
+
+struct AggregateScan
+{
+	AggregationSpec spec;
+	int			ncolumns;		/* the keys come first */
+	OutputColumn *columns;
+	MemoryContext context;		/* of the groups */
+	Aggregation *aggregation;	/* NULL: nothing has been read */
+	int64		known_files;
+	int64		spilled_rows;
+	/* a slice of the groups, as Datums */
+	MemoryContext slice_context;
+	int			slice_end;		/* number of the group after the slice */
+	int			slice_rows;
+	int			slice_next;
+};
+
+/* ---- preparation ---- */
+
+static pg_noinline void
+expression_changed(const ForeignTableScan *scan)
+{
+	/* the lake's column types were the same, or near enough, when this was planned */
+	elog(ERROR, "an aggregate over foreign table \"%s\" can no longer be pushed down",
+		 RelationGetRelationName(scan->foreign->relation));
+}
+
+static void
+prepare_key(ForeignTableScan *scan, Expr *expr, int number)
+{
+	AggregateScan *aggregates = scan->aggregates;
+	Expression *key = compute_analyze_key(expr, &scan->target);
+
+	if (key == NULL)
+		expression_changed(scan);
+	aggregates->spec.keys[number] = key;
+	aggregates->columns[number].item = -1;
+	result_column_init(&aggregates->columns[number].result, RESULT_EXTREME,
+					   RelationGetRelationName(scan->foreign->relation), key->type,
+					   exprType((Node *) expr), exprTypmod((Node *) expr));
+}
+
+/* The items that aggregates before this one have, if one of them serves. */
+static int
+find_item(const AggregateScan *aggregates, const List *aggrefs, const Aggref *aggref, AggregateKind kind)
+{
+	int			i;
+
+	for (i = 0; i < list_length(aggrefs); i++)
+	{
+		const Aggref *other = list_nth(aggrefs, i);
+		int			item = aggregates->columns[aggregates->spec.nkeys + i].item;
+
+		if (aggregates->spec.items[item].kind == kind && equal(other->args, aggref->args) &&
+			equal(other->aggfilter, aggref->aggfilter))
+			return item;
+	}
+	return -1;
+}
+
+static void
+prepare_aggregate(ForeignTableScan *scan, Aggref *aggref, const List *before)
+{
+	AggregateScan *aggregates = scan->aggregates;
+	OutputColumn *column = &aggregates->columns[aggregates->spec.nkeys + list_length(before)];
+	ComputedAggregate computed;
+
+	if (!IsA(aggref, Aggref) || !compute_analyze_aggregate(aggref, &scan->target, &computed))
+		expression_changed(scan);
+	column->item = find_item(aggregates, before, aggref, computed.item.kind);
+	if (column->item < 0)
+	{
+		column->item = aggregates->spec.nitems++;
+		aggregates->spec.items[column->item] = computed.item;
+	}
+	result_column_init(&column->result, computed.result, RelationGetRelationName(scan->foreign->relation),
+					   computed.item.argument != NULL ? computed.item.argument->type : NULL, computed.typid, -1);
+}
+
+static void
+prepare_outputs(ForeignTableScan *scan, const ForeignScan *plan)
+{
+	AggregateScan *aggregates = scan->aggregates;
+	List	   *aggrefs = NIL;
+	int			i;
+
+	aggregates->spec.nkeys = intVal(list_nth(plan->fdw_private, SCAN_KEYS));
+	aggregates->ncolumns = list_length(plan->fdw_scan_tlist);
+	aggregates->columns = palloc0(Max(aggregates->ncolumns, 1) * sizeof(OutputColumn));
+	aggregates->spec.keys = palloc(Max(aggregates->spec.nkeys, 1) * sizeof(Expression *));
+	aggregates->spec.items = palloc(Max(aggregates->ncolumns, 1) * sizeof(AggregationItem));
+	for (i = 0; i < aggregates->ncolumns; i++)
+	{
+		Expr	   *expr = list_nth_node(TargetEntry, plan->fdw_scan_tlist, i)->expr;
+
+		aggregates->columns[i].values = palloc(BATCH_ROWS * sizeof(Datum));
+		aggregates->columns[i].isnull = palloc(BATCH_ROWS * sizeof(bool));
+		if (i < aggregates->spec.nkeys)
+			prepare_key(scan, expr, i);
+		else
+		{
+			prepare_aggregate(scan, (Aggref *) expr, aggrefs);
+			aggrefs = lappend(aggrefs, expr);
+		}
+	}
+}
+
+/* The fields that keys, arguments and filters read: those of the reader's batches. */
+static void
+prepare_fields(ForeignTableScan *scan)
+{
+	AggregationSpec *spec = &scan->aggregates->spec;
+	const TableSchema *schema = scan->target.schema;
+	bool	   *used = palloc0(schema->nfields * sizeof(bool));
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+		compute_fields(spec->keys[i], used);
+	for (i = 0; i < spec->nitems; i++)
+	{
+		if (spec->items[i].argument != NULL)
+			compute_fields(spec->items[i].argument, used);
+		predicate_columns(spec->items[i].filter, used);
+	}
+	scan->projection = palloc(schema->nfields * sizeof(int));
+	spec->types = palloc(schema->nfields * sizeof(DataType *));
+	for (i = 0; i < schema->nfields; i++)
+	{
+		if (!used[i])
+			continue;
+		spec->types[scan->ncolumns] = schema->fields[i].type;
+		scan->projection[scan->ncolumns++] = i;
+	}
+	spec->ntable_columns = schema->nfields;
+	spec->ncolumns = scan->ncolumns;
+	spec->columns = scan->projection;
+}
+
+void
+aggregate_scan_begin(ForeignTableScan *scan, ForeignScanState *node)
+{
+	AggregateScan *aggregates = palloc0(sizeof(AggregateScan));
+	MemoryContext query_context = node->ss.ps.state->es_query_cxt;
+
+	scan->aggregates = aggregates;
+	aggregates->context = AllocSetContextCreate(query_context, "streamhouse aggregation", ALLOCSET_DEFAULT_SIZES);
+	aggregates->slice_context = AllocSetContextCreate(query_context, "streamhouse aggregation slice",
+													  ALLOCSET_DEFAULT_SIZES);
+	aggregates->spec.memory_limit = get_hash_memory_limit();
+	prepare_outputs(scan, (ForeignScan *) node->ss.ps.plan);
+	prepare_fields(scan);
+}
+
+/* ---- reading ---- */
+
+static void
+read_batches(ForeignTableScan *scan)
+{
+	AggregateScan *aggregates = scan->aggregates;
+	Batch	   *batch;
+
+	for (;;)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+
+		CHECK_FOR_INTERRUPTS();
+		batch = table_reader_next(scan->reader);
+		MemoryContextSwitchTo(old_context);
+		if (batch == NULL)
+			break;
+		aggregation_add(aggregates->aggregation, batch->columns, batch->selection, batch->nselected);
+	}
+	aggregation_finish(aggregates->aggregation);
+	aggregates->spilled_rows = aggregation_spilled_rows(aggregates->aggregation);
+	scan->finished = true;
+}
+
+/* ---- rows ---- */
+
+static void
+decode_column(AggregateScan *aggregates, int number, int first, int count)
+{
+	OutputColumn *column = &aggregates->columns[number];
+
+	if (column->item < 0)
+	{
+		aggregation_key(aggregates->aggregation, number, first, count, column->result.vector);
+		column_decode(&column->result.decoder, column->result.vector, NULL, count, column->values, column->isnull);
+	}
+	else
+		result_column_decode(&column->result, aggregation_item(aggregates->aggregation, column->item), first, count,
+							 column->values, column->isnull);
+}
+
+/* False when there are no more groups. */
+static bool
+next_slice(AggregateScan *aggregates)
+{
+	MemoryContext old_context;
+	int			first = aggregates->slice_end;
+	int			count;
+	int			i;
+
+	while (first >= aggregation_group_count(aggregates->aggregation))
+	{
+		old_context = MemoryContextSwitchTo(aggregates->context);
+		if (!aggregation_next(aggregates->aggregation))
+		{
+			MemoryContextSwitchTo(old_context);
+			return false;
+		}
+		MemoryContextSwitchTo(old_context);
+		first = 0;
+	}
+	count = Min(aggregation_group_count(aggregates->aggregation) - first, BATCH_ROWS);
+	MemoryContextReset(aggregates->slice_context);
+	old_context = MemoryContextSwitchTo(aggregates->slice_context);
+	for (i = 0; i < aggregates->ncolumns; i++)
+		decode_column(aggregates, i, first, count);
+	MemoryContextSwitchTo(old_context);
+	aggregates->slice_end = first + count;
+	aggregates->slice_rows = count;
+	aggregates->slice_next = 0;
+	return true;
+}
+
+bool
+aggregate_scan_next(ForeignTableScan *scan, TupleTableSlot *slot)
+{
+	AggregateScan *aggregates = scan->aggregates;
+	int			i;
+
+	if (!scan->finished)
+		read_batches(scan);
+	if (aggregates->slice_next >= aggregates->slice_rows && !next_slice(aggregates))
+		return false;
+	for (i = 0; i < aggregates->ncolumns; i++)
+	{
+		slot->tts_values[i] = aggregates->columns[i].values[aggregates->slice_next];
+		slot->tts_isnull[i] = aggregates->columns[i].isnull[aggregates->slice_next];
+	}
+	aggregates->slice_next++;
+	return true;
+}
+
+void
+aggregate_scan_rescan(ForeignTableScan *scan)
+{
+	AggregateScan *aggregates = scan->aggregates;
+
+	MemoryContextReset(aggregates->slice_context);
+	MemoryContextReset(aggregates->context);
+	aggregates->aggregation = NULL;
+	aggregates->slice_end = 0;
+	aggregates->slice_rows = 0;
+	aggregates->slice_next = 0;
+}
+
+void
+aggregate_scan_end(ForeignTableScan *scan)
+{
+	MemoryContextDelete(scan->aggregates->slice_context);
+	MemoryContextDelete(scan->aggregates->context);
+}
+
+/* ---- what manifests know ---- */
+
+/* Are the extremes that manifests have of the type those of the values? */
+static bool
+has_exact_statistics(const DataType *type)
+{
+	switch (type->root)
+	{
+		case TYPE_TINYINT:
+		case TYPE_SMALLINT:
+		case TYPE_INT:
+		case TYPE_BIGINT:
+		case TYPE_DATE:
+			return true;
+		case TYPE_TIMESTAMP:
+		case TYPE_TIMESTAMP_LTZ:
+			return type->physical == PHYSICAL_INT64;
+		default:
+			return false;
+	}
+}
+
+static bool
+item_may_be_known(const AggregationItem *item)
+{
+	if (item->filter != NULL)
+		return false;
+	if (item->kind == AGGREGATE_COUNT_ROWS)
+		return true;
+	if (item->argument->kind != EXPRESSION_COLUMN)
+		return false;
+	return item->kind == AGGREGATE_COUNT ||
+		((item->kind == AGGREGATE_MIN || item->kind == AGGREGATE_MAX) && has_exact_statistics(item->argument->type));
+}
+
+/* Does a predicate decide on partitions as a whole? */
+static bool
+is_of_partitions(const TableSchema *schema, const Predicate *predicate)
+{
+	bool	   *used = palloc0(schema->nfields * sizeof(bool));
+	int			i;
+
+	predicate_columns(predicate, used);
+	for (i = 0; i < schema->npartition_keys; i++)
+		used[schema->partition_keys[i]] = false;
+	for (i = 0; i < schema->nfields; i++)
+	{
+		if (used[i])
+			return false;
+	}
+	return true;
+}
+
+/* What a file adds to an item, if the manifest tells. */
+static bool
+known_of_file(LakeTable *table, const DataFileMeta *file, const AggregationItem *item, Scalar *value, int64 *count)
+{
+	ColumnStatistics statistics;
+
+	*count = file->row_count;
+	if (item->kind == AGGREGATE_COUNT_ROWS)
+		return true;
+	if (!file_column_statistics(table, file, item->argument->column, &statistics) || !statistics.has_null_count ||
+		statistics.null_count > file->row_count)
+		return false;
+	*count -= statistics.null_count;
+	if (item->kind == AGGREGATE_COUNT || *count == 0)
+		return true;
+	*value = item->kind == AGGREGATE_MIN ? statistics.min : statistics.max;
+	return statistics.has_min && statistics.has_max;
+}
+
+/* All files of a split, or none: false. */
+static bool
+split_is_known(LakeTable *table, const Split *split, const AggregationSpec *spec)
+{
+	ListCell   *lc;
+	Scalar		value;
+	int64		count;
+	int			i;
+
+	if (!split->raw)
+		return false;
+	foreach(lc, split->files)
+	{
+		for (i = 0; i < spec->nitems; i++)
+		{
+			if (!known_of_file(table, lfirst(lc), &spec->items[i], &value, &count))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void
+add_known(Aggregate *aggregate, const Scalar *value, int64 count)
+{
+	if (count > 0 && aggregate->extremes != NULL)
+	{
+		Vector	   *vector = vector_create(aggregate->type, 1);
+
+		vector_set(vector, 0, value);
+		aggregate_add(aggregate, vector, NULL, 1, NULL);
+		count--;
+	}
+	aggregate->counts[0] += count;
+}
+
+static void
+add_known_split(ForeignTableScan *scan, const Split *split)
+{
+	AggregateScan *aggregates = scan->aggregates;
+	ListCell   *lc;
+	Scalar		value;
+	int64		count;
+	int			i;
+
+	foreach(lc, split->files)
+	{
+		for (i = 0; i < aggregates->spec.nitems; i++)
+		{
+			(void) known_of_file(scan->foreign->table, lfirst(lc), &aggregates->spec.items[i], &value, &count);
+			add_known(aggregation_item(aggregates->aggregation, i), &value, count);
+		}
+	}
+	aggregates->known_files += list_length(split->files);
+}
+
+/* May files be known at all? */
+static bool
+query_may_be_known(const ForeignTableScan *scan, const Predicate *predicate)
+{
+	const AggregationSpec *spec = &scan->aggregates->spec;
+	int			i;
+
+	if (spec->nkeys > 0 || !is_of_partitions(scan->target.schema, predicate))
+		return false;
+	for (i = 0; i < spec->nitems; i++)
+	{
+		if (!item_may_be_known(&spec->items[i]))
+			return false;
+	}
+	return true;
+}
+
+List *
+aggregate_scan_start(ForeignTableScan *scan, List *splits, const Predicate *predicate)
+{
+	AggregateScan *aggregates = scan->aggregates;
+	MemoryContext old_context = MemoryContextSwitchTo(aggregates->context);
+	List	   *unknown = NIL;
+	ListCell   *lc;
+
+	aggregates->aggregation = aggregation_create(&aggregates->spec);
+	aggregates->known_files = 0;
+	MemoryContextSwitchTo(old_context);
+	if (!query_may_be_known(scan, predicate))
+		return splits;
+	foreach(lc, splits)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (split_is_known(scan->foreign->table, lfirst(lc), &aggregates->spec))
+			add_known_split(scan, lfirst(lc));
+		else
+			unknown = lappend(unknown, lfirst(lc));
+	}
+	return unknown;
+}
+
+int64
+aggregate_scan_known_files(const ForeignTableScan *scan)
+{
+	return scan->aggregates->known_files;
+}
+
+int64
+aggregate_scan_spilled_rows(const ForeignTableScan *scan)
+{
+	return scan->aggregates->spilled_rows;
+}

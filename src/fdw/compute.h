@@ -1,0 +1,46 @@
+/*
+ * compute.h
+ *		SQL expressions and aggregates that can be computed on batches.
+ *
+ * What is returned means exactly the same as in the executor, results,
+ * types and errors included.  All is in CurrentMemoryContext.
+ */
+#ifndef STREAMHOUSE_FDW_COMPUTE_H
+#define STREAMHOUSE_FDW_COMPUTE_H
+
+#include "columnar/aggregation.h"
+#include "columnar/grouping.h"
+#include "fdw/quals.h"
+
+/* An expression over table fields; NULL: it cannot be computed. */
+extern Expression *compute_analyze(Expr *node, const QualTarget *target);
+
+/* The same for an expression that rows are grouped by. */
+extern Expression *compute_analyze_key(Expr *node, const QualTarget *target);
+
+/* How an aggregate's result is made of what is kept for it. */
+typedef enum AggregateResult
+{
+	RESULT_COUNT,
+	RESULT_SUM,					/* of numbers whose sum is a bigint */
+	RESULT_NUMERIC_SUM,
+	RESULT_NUMERIC_AVERAGE,
+	RESULT_FLOAT_SUM,			/* as it is, real or double precision */
+	RESULT_FLOAT_AVERAGE,
+	RESULT_EXTREME
+} AggregateResult;
+
+typedef struct ComputedAggregate
+{
+	AggregationItem item;
+	AggregateResult result;
+	Oid			typid;			/* of the result */
+} ComputedAggregate;
+
+/* False: it cannot be computed. */
+extern bool compute_analyze_aggregate(const Aggref *aggref, const QualTarget *target, ComputedAggregate *out);
+
+/* Mark used[field] for every field that an expression reads. */
+extern void compute_fields(const Expression *expression, bool *used);
+
+#endif							/* STREAMHOUSE_FDW_COMPUTE_H */

@@ -1,0 +1,42 @@
+/*
+ * plan.h
+ *		What the planner's callbacks know of a base relation.
+ */
+#ifndef STREAMHOUSE_FDW_PLAN_H
+#define STREAMHOUSE_FDW_PLAN_H
+
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+#include "fdw/quals.h"
+
+/* Of a base relation, in fdw_private from GetForeignRelSize on. */
+typedef struct RelationPlan
+{
+	List	   *pushed;			/* RestrictInfo *: (in part) for the reader */
+	List	   *exact;			/* those of them that the executor need not look at */
+	QualTarget	target;			/* of expressions on the relation's columns */
+	bool		unpublished;	/* this transaction has written to the table */
+	double		total_rows;
+	double		rows;			/* physical, in the files chosen */
+	double		bytes;
+	int			splits;
+} RelationPlan;
+
+/* The members of a ForeignScan's fdw_private. */
+typedef enum ScanPrivate
+{
+	SCAN_ATTRIBUTES,			/* integers: attribute numbers that rows must have */
+	/* of scans that aggregate; their keys come first in fdw_scan_tlist */
+	SCAN_VARNO,					/* the relation's number in the clauses */
+	SCAN_CLAUSES,				/* the WHERE clauses */
+	SCAN_KEYS					/* how many keys */
+} ScanPrivate;
+
+/* plan_upper.c: the plan of a path that aggregates. */
+extern ForeignScan *make_upper_plan(ForeignPath *best_path, List *tlist);
+
+/* The cost of reading the files chosen, before anything is done with a row. */
+extern double relation_read_cost(const RelationPlan *plan);
+
+#endif							/* STREAMHOUSE_FDW_PLAN_H */

@@ -1,0 +1,214 @@
+/*
+ * plan_upper.c
+ *		Planning what is done above a scan: GROUP BY and aggregates.
+ *
+ * They are pushed down when all of it can be: each key, each aggregate, and
+ * every filter of the relation exactly.  HAVING, and what is computed from
+ * aggregates, is left to the executor.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "utils/selfuncs.h"
+
+#include "fdw/compute.h"
+#include "fdw/fdw.h"
+#include "fdw/plan.h"
+#include "settings.h"
+
+/* Of rows read in batches, what a tuple costs otherwise. */
+#define BATCH_ROW_COST_FACTOR 0.1
+
+/* Of an upper relation, in fdw_private. */
+typedef struct UpperPlan
+{
+	const RelationPlan *base;
+	Index		relid;
+	List	   *clauses;		/* Expr *: the WHERE clauses */
+	List	   *keys;			/* Expr * */
+	List	   *tlist;			/* TargetEntry *: the keys, then aggregates */
+	List	   *having;			/* Expr *: for the executor */
+} UpperPlan;
+
+/* ---- what can be pushed down ---- */
+
+/* Are all filters of the relation evaluated by the reader, exactly, in any order? */
+static bool
+filters_are_exact(const RelOptInfo *input_rel, const RelationPlan *base)
+{
+	ListCell   *lc;
+
+	foreach(lc, input_rel->baserestrictinfo)
+	{
+		const RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (clause->security_level > 0 || !list_member_ptr(base->exact, clause))
+			return false;
+	}
+	return true;
+}
+
+static bool
+input_is_simple(const RelOptInfo *input_rel)
+{
+	return input_rel->reloptkind == RELOPT_BASEREL && input_rel->fdw_private != NULL &&
+		bms_is_empty(input_rel->lateral_relids);
+}
+
+static bool
+take_keys(PlannerInfo *root, UpperPlan *upper)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->groupClause)
+	{
+		Expr	   *key = (Expr *) get_sortgroupclause_expr(lfirst(lc), root->processed_tlist);
+
+		if (compute_analyze_key(key, &upper->base->target) == NULL)
+			return false;
+		if (!list_member(upper->keys, key))
+			upper->keys = lappend(upper->keys, key);
+	}
+	upper->tlist = add_to_flat_tlist(NIL, upper->keys);
+	return list_length(upper->keys) <= GROUPING_MAX_KEYS;
+}
+
+/*
+ * Take the aggregates of an expression.  True, to stop, when it depends on
+ * anything but keys and aggregates that can be computed.
+ */
+static bool
+take_aggregates_walker(Node *node, void *context)
+{
+	UpperPlan  *upper = context;
+	ComputedAggregate computed;
+
+	if (node == NULL || list_member(upper->keys, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		if (!compute_analyze_aggregate((Aggref *) node, &upper->base->target, &computed))
+			return true;
+		upper->tlist = add_to_flat_tlist(upper->tlist, list_make1(node));
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || IsA(node, SubPlan) ||
+		IsA(node, AlternativeSubPlan))
+		return true;
+	return expression_tree_walker(node, take_aggregates_walker, context);
+}
+
+static bool
+take_aggregates(UpperPlan *upper, List *exprs)
+{
+	return !take_aggregates_walker((Node *) exprs, upper);
+}
+
+static UpperPlan *
+analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *output_rel,
+				 const GroupPathExtraData *extra)
+{
+	const RelationPlan *base = input_rel->fdw_private;
+	UpperPlan  *upper = palloc0(sizeof(UpperPlan));
+
+	if (root->parse->groupingSets != NIL || !filters_are_exact(input_rel, base))
+		return NULL;
+	upper->base = base;
+	upper->relid = input_rel->relid;
+	upper->clauses = extract_actual_clauses(input_rel->baserestrictinfo, false);
+	upper->having = (List *) extra->havingQual;
+	if (!take_keys(root, upper) ||
+		!take_aggregates(upper, output_rel->reltarget->exprs) ||
+		!take_aggregates(upper, upper->having))
+		return NULL;
+	return upper;
+}
+
+/* ---- paths ---- */
+
+static void
+add_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel, UpperPlan *upper)
+{
+	double		groups = 1;
+	double		rows;
+	Cost		startup_cost = relation_read_cost(upper->base);
+	Cost		total_cost;
+	QualCost	having_cost;
+
+	if (upper->keys != NIL)
+		groups = estimate_num_groups(root, upper->keys, input_rel->rows, NULL, NULL);
+	rows = clamp_row_est(groups * clauselist_selectivity(root, upper->having, 0, JOIN_INNER, NULL));
+	cost_qual_eval(&having_cost, upper->having, root);
+
+	startup_cost += BATCH_ROW_COST_FACTOR * cpu_tuple_cost * upper->base->rows;
+	startup_cost += cpu_operator_cost * BATCH_ROW_COST_FACTOR * list_length(upper->tlist) * input_rel->rows;
+	startup_cost += having_cost.startup + output_rel->reltarget->cost.startup;
+	total_cost = startup_cost + (cpu_tuple_cost + having_cost.per_tuple) * groups;
+	total_cost += output_rel->reltarget->cost.per_tuple * rows;
+
+	output_rel->fdw_private = upper;
+	add_path(output_rel, (Path *)
+			 create_foreign_upper_path(root, output_rel, output_rel->reltarget,
+									   rows,
+									   0,	/* disabled_nodes */
+									   startup_cost,
+									   total_cost,
+									   NIL, /* no pathkeys */
+									   NULL,	/* no outer path */
+									   NIL, /* no join clauses */
+									   NIL));	/* nothing private */
+}
+
+void
+streamhouseGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+								RelOptInfo *output_rel, void *extra)
+{
+	UpperPlan  *upper;
+
+	if (!setting_pushdown || output_rel->fdw_private != NULL || !input_is_simple(input_rel))
+		return;
+	if (stage != UPPERREL_GROUP_AGG)
+		return;
+	upper = analyze_grouping(root, input_rel, output_rel, extra);
+	if (upper != NULL)
+		add_grouping_path(root, input_rel, output_rel, upper);
+}
+
+/* ---- plans ---- */
+
+/* The clauses' parameters, so that the executor knows the scan depends on them. */
+static bool
+parameters_walker(Node *node, void *context)
+{
+	List	  **parameters = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+	{
+		*parameters = list_append_unique(*parameters, node);
+		return false;
+	}
+	return expression_tree_walker(node, parameters_walker, context);
+}
+
+ForeignScan *
+make_upper_plan(ForeignPath *best_path, List *tlist)
+{
+	const UpperPlan *upper = best_path->path.parent->fdw_private;
+	List	   *parameters = NIL;
+	List	   *private;
+
+	parameters_walker((Node *) upper->clauses, &parameters);
+	private = list_make4(NIL, makeInteger(upper->relid), upper->clauses,
+						 makeInteger(list_length(upper->keys)));
+	return make_foreignscan(tlist, upper->having, 0, parameters, private, upper->tlist, NIL, NULL);
+}
