@@ -287,17 +287,19 @@ growing_enlarge(Growing *growing)
 }
 
 /*
- * zlib, bzip2 and zstd keep their state outside of memory contexts, so enlarging, the
- * only thing here that may raise, is done under PG_TRY by the caller.
+ * zlib, bzip2 and zstd keep their state outside of memory contexts, so
+ * enlarging, the only thing here that may raise, is done under PG_TRY by the
+ * caller.  Raw deflate is a single stream, behind which fastavro leaves a part
+ * of a checksum.
  */
 static bool
-zlib_decompress_growing(z_stream *stream, const void *source, size_t source_length, Growing *out)
+zlib_decompress_growing(z_stream *stream, bool raw, const void *source, size_t source_length, Growing *out)
 {
 	int			status = Z_OK;
 
 	stream->next_in = unconstify(void *, source);
 	stream->avail_in = source_length;
-	while (status != Z_STREAM_END || stream->avail_in > 0)
+	while (status != Z_STREAM_END || (stream->avail_in > 0 && !raw))
 	{
 		size_t		room;
 
@@ -328,7 +330,7 @@ zlib_decompress_unknown(int window_bits, const void *source, size_t source_lengt
 		return false;
 	PG_TRY();
 	{
-		ok = zlib_decompress_growing(&stream, source, source_length, out);
+		ok = zlib_decompress_growing(&stream, window_bits == ZLIB_RAW_WINDOW, source, source_length, out);
 	}
 	PG_FINALLY();
 	{
