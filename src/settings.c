@@ -21,7 +21,7 @@ void
 settings_init(void)
 {
 	DefineCustomStringVariable("streamhouse.as_of",
-							   "Reads lake tables as they were: a tag, a snapshot id or a timestamp.",
+							   "Reads lake tables as they were: a tag, a snapshot id, a timestamp, or \"watermark\" and a number.",
 							   "An empty string reads the newest snapshot. Tables cannot be written while it is set.",
 							   &setting_as_of,
 							   "",

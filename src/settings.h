@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-/* streamhouse.as_of: a tag, snapshot id or timestamp; "" reads the newest snapshot. */
+/* streamhouse.as_of: a tag, snapshot id, timestamp or watermark; "" reads the newest snapshot. */
 extern char *setting_as_of;
 
 /* streamhouse.maintenance: compact and expire in the background. */

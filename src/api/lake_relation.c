@@ -38,6 +38,10 @@ lake_relation_maintain(Oid relid)
 	if (!compat_table_ownercheck(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
 	address = table_address(relid, true);
+	if (address->system != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" shows a system table", get_rel_name(relid))));
 	return lake_table_open(address->warehouse, address->database, address->table, false);
 }
 

@@ -17,6 +17,7 @@
 #include "fdw/aggregate_result.h"
 #include "fdw/plan.h"
 #include "fdw/scan.h"
+#include "lake/deletion_vector.h"
 
 /* A column of the scan's rows: a key, or made of an item of the aggregation. */
 typedef struct OutputColumn
@@ -352,7 +353,15 @@ known_of_file(LakeTable *table, const DataFileMeta *file, const AggregationItem 
 
 	*count = file->row_count;
 	if (item->kind == AGGREGATE_COUNT_ROWS)
-		return true;
+	{
+		int64		deleted = deletion_vector_cardinality(file);
+
+		*count -= deleted;
+		return deleted >= 0;
+	}
+	/* of the values of deleted rows nothing is known */
+	if (file->deletions != NULL)
+		return false;
 	if (!file_column_statistics(table, file, item->argument->column, &statistics) || !statistics.has_null_count ||
 		statistics.null_count > file->row_count)
 		return false;

@@ -78,7 +78,7 @@ existing_table(const TableAddress *address)
 
 	if (created != NULL)
 		return lake_table_with_schema(address->warehouse, address->database, address->table, created);
-	return lake_table_open(address->warehouse, address->database, address->table, true);
+	return lake_table_open_address(address);
 }
 
 static void
@@ -135,8 +135,16 @@ check_definition(Relation relation, const TableSchema *schema)
 static void
 make_lake_table(Relation relation, const TableAddress *address)
 {
-	TableSchema *schema = schema_of_relation(relation);
-	LakeTable  *table = lake_table_with_schema(address->warehouse, address->database, address->table, schema);
+	TableSchema *schema;
+	LakeTable  *table;
+
+	if (strchr(address->table, '$') != NULL || address->system != NULL || address->read_options != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("lake table \"%s.%s\" does not exist", address->database, address->table),
+				 errdetail("Foreign table \"%s\" would only read it.", RelationGetRelationName(relation))));
+	schema = schema_of_relation(relation);
+	table = lake_table_with_schema(address->warehouse, address->database, address->table, schema);
 
 	/* a table that could not be used is not worth making */
 	options_check_readable(table->schema, table->options, table->name);
@@ -176,7 +184,7 @@ check_altered_options(List *options)
 	{
 		const char *name = lfirst_node(DefElem, lc)->defname;
 
-		if (strcmp(name, "database") != 0 && strcmp(name, "table") != 0)
+		if (strcmp(name, "database") != 0 && strcmp(name, "table") != 0 && !is_read_option(name))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("cannot change option \"%s\" of a lake table with ALTER FOREIGN TABLE", name),

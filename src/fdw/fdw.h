@@ -26,8 +26,11 @@ typedef struct TableAddress
 {
 	char	   *warehouse;
 	char	   *database;
-	char	   *table;
+	char	   *table;			/* maybe with a branch: "t$branch_b" */
 	char	   *location;		/* of the three; what the transaction's state is kept by */
+	char	   *system;			/* a system table of it, or NULL */
+	List	   *read_options;	/* OptionPair *: "scan.*" and such */
+	bool		allow_external_paths;
 } TableAddress;
 
 typedef enum RelationAccess
@@ -60,6 +63,13 @@ extern char *server_warehouse(const ForeignServer *server, bool for_write);
 /* The address of a foreign table, with the check of server_warehouse. */
 extern TableAddress *table_address(Oid relid, bool for_write);
 
+/* The address of a table in the lake, by its name there; warehouse and database are not copied. */
+extern TableAddress *table_address_of_name(const ForeignServer *server, char *warehouse, char *database,
+										   const char *name);
+
+/* Is it an option of a foreign table that says which of the lake table's rows are meant? */
+extern bool is_read_option(const char *name);
+
 /* What the foreign table's options say of a lake table to be made. */
 extern List *table_primary_key(Oid relid);	/* char * */
 extern List *table_partition_keys(Oid relid);	/* char * */
@@ -83,10 +93,21 @@ extern ForeignRelation *foreign_relation_open(Relation relation, RelationAccess 
 extern void foreign_relation_close(ForeignRelation *foreign);
 
 /*
- * Open a lake table, by address, as streamhouse.as_of wants it seen; in
- * *snapshot what as_of names, or NULL when it is not set.  For IMPORT.
+ * Open a lake table, or a system table, as options and streamhouse.as_of want
+ * it seen; in *snapshot the one that they name, or NULL.
  */
 extern LakeTable *lake_table_open_as_of(const TableAddress *address, const LakeSnapshot **snapshot);
+
+/* The same, as it is now; NULL when there is no such table. */
+extern LakeTable *lake_table_open_address(const TableAddress *address);
+
+/* travel.c */
+
+/* Does streamhouse.as_of name something? */
+extern bool is_time_travelling(void);
+
+/* The snapshot that options (of the foreign table, else of the lake table) or the setting name; NULL: none does. */
+extern const LakeSnapshot *travel_snapshot(const LakeTable *table, List *read_options);
 
 /*
  * Where each attribute of desc lies in the lake table (fields as in

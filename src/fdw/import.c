@@ -18,6 +18,7 @@
 #include "fdw/fdw.h"
 #include "fdw/types.h"
 #include "format/format.h"
+#include "lake/system_table.h"
 
 typedef struct Import
 {
@@ -26,6 +27,13 @@ typedef struct Import
 	char	   *warehouse;
 	List	   *commands;		/* char * */
 } Import;
+
+/* Has the database the system tables of the whole warehouse? */
+static bool
+is_system_database(const Import *import)
+{
+	return strcmp(import->stmt->remote_schema, SYSTEM_DATABASE) == 0;
+}
 
 static bool
 is_listed(const ImportForeignSchemaStmt *stmt, const char *table)
@@ -66,6 +74,21 @@ append_column(StringInfo sql, const DataField *field, const char *table)
 					 field->type->nullable ? "" : " NOT NULL");
 }
 
+/* The columns that system tables add are the last fields, but some of them are shown first. */
+static void
+append_columns(StringInfo sql, const LakeTable *table)
+{
+	int			nfields = table->schema->nfields;
+	int			leading = system_table_leading_fields(table);
+
+	for (int i = 0; i < nfields; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(sql, ", ");
+		append_column(sql, &table->schema->fields[(i + nfields - leading) % nfields], table->name);
+	}
+}
+
 /* Not all files need be in the table's format of now, but those to come will. */
 static void
 check_file_format(const LakeTable *table)
@@ -81,15 +104,13 @@ check_file_format(const LakeTable *table)
 static char *
 import_command(const Import *import, const char *name)
 {
-	TableAddress address = {.warehouse = import->warehouse, .database = import->stmt->remote_schema};
+	TableAddress *address = table_address_of_name(import->server, import->warehouse,
+												  import->stmt->remote_schema, name);
 	const LakeSnapshot *snapshot;
 	LakeTable  *table;
 	StringInfoData sql;
-	int			i;
 
-	address.table = unconstify(char *, name);
-	address.location = lake_table_location(address.warehouse, address.database, address.table);
-	table = lake_table_open_as_of(&address, &snapshot);
+	table = lake_table_open_as_of(address, &snapshot);
 	options_check_readable(table->schema, table->options, table->name);
 	check_file_format(table);
 	check_name("table", name, table->name);
@@ -97,12 +118,7 @@ import_command(const Import *import, const char *name)
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s.%s (", quote_identifier(import->stmt->local_schema),
 					 quote_identifier(name));
-	for (i = 0; i < table->schema->nfields; i++)
-	{
-		if (i > 0)
-			appendStringInfoString(&sql, ", ");
-		append_column(&sql, &table->schema->fields[i], table->name);
-	}
+	append_columns(&sql, table);
 	appendStringInfo(&sql, ") SERVER %s OPTIONS (database %s, \"table\" %s)",
 					 quote_identifier(import->server->servername),
 					 quote_literal_cstr(import->stmt->remote_schema), quote_literal_cstr(name));
@@ -160,7 +176,8 @@ import_listed(Import *import)
 static void
 import_all(Import *import)
 {
-	List	   *tables = lake_list_tables(import->warehouse, import->stmt->remote_schema);
+	List	   *tables = is_system_database(import) ? system_table_global_names() :
+		lake_list_tables(import->warehouse, import->stmt->remote_schema);
 	ListCell   *lc;
 
 	foreach(lc, tables)
@@ -179,6 +196,8 @@ require_database(const Import *import)
 	List	   *databases = lake_list_databases(import->warehouse);
 	ListCell   *lc;
 
+	if (is_system_database(import))
+		return;
 	foreach(lc, databases)
 	{
 		if (strcmp(lfirst(lc), import->stmt->remote_schema) == 0)

@@ -3,8 +3,9 @@
  *		Options of servers and foreign tables: what is allowed, what they mean.
  *
  * A server has "warehouse".  A foreign table has "database" and "table", which
- * say what lake table it shows; all its other options describe a lake table to
- * be made by CREATE FOREIGN TABLE: the key, the partitions, and Paimon's own.
+ * say what lake table it shows; "scan.*" and "incremental-between" say
+ * which of its rows.  All other options describe a lake table to be made by
+ * CREATE FOREIGN TABLE: the key, the partitions, and Paimon's own.
  */
 #include "postgres.h"
 
@@ -23,8 +24,10 @@
 #include "utils/varlena.h"
 
 #include "fdw/fdw.h"
+#include "lake/system_table.h"
 
 #define OPTION_WAREHOUSE "warehouse"
+#define OPTION_EXTERNAL_PATHS "allow_external_paths"
 #define OPTION_DATABASE "database"
 #define OPTION_TABLE "table"
 #define OPTION_PARTITION "partition"
@@ -80,11 +83,16 @@ require_file_role(Oid userid, Oid role, const char *action)
 static void
 validate_server_option(const DefElem *option)
 {
+	if (strcmp(option->defname, OPTION_EXTERNAL_PATHS) == 0)
+	{
+		(void) defGetBoolean(unconstify(DefElem *, option));
+		return;
+	}
 	if (strcmp(option->defname, OPTION_WAREHOUSE) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 				 errmsg("invalid option \"%s\" of a server", option->defname),
-				 errhint("The option of a server is \"%s\".", OPTION_WAREHOUSE)));
+				 errhint("Options of a server are \"%s\" and \"%s\".", OPTION_WAREHOUSE, OPTION_EXTERNAL_PATHS)));
 	warehouse_path(defGetString(unconstify(DefElem *, option)));
 	require_file_role(GetUserId(), ROLE_PG_READ_SERVER_FILES, "read");
 }
@@ -128,7 +136,7 @@ streamhouse_fdw_validator(PG_FUNCTION_ARGS)
 		if (catalog == ForeignServerRelationId)
 		{
 			validate_server_option(option);
-			has_warehouse = true;
+			has_warehouse |= strcmp(option->defname, OPTION_WAREHOUSE) == 0;
 		}
 		else if (catalog == ForeignTableRelationId)
 			validate_table_option(option, &has_key);
@@ -176,18 +184,60 @@ server_warehouse(const ForeignServer *server, bool for_write)
 	return warehouse_path(warehouse);
 }
 
+static bool
+server_allows_external_paths(const ForeignServer *server)
+{
+	ListCell   *lc;
+
+	foreach(lc, server->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, lc);
+
+		if (strcmp(option->defname, OPTION_EXTERNAL_PATHS) == 0)
+			return defGetBoolean(option);
+	}
+	return false;
+}
+
+TableAddress *
+table_address_of_name(const ForeignServer *server, char *warehouse, char *database, const char *name)
+{
+	TableAddress *address = palloc0(sizeof(TableAddress));
+
+	address->warehouse = warehouse;
+	address->database = database;
+	system_table_split_name(name, &address->table, &address->system);
+	address->location = lake_table_location(warehouse, database, address->table);
+	address->allow_external_paths = server_allows_external_paths(server);
+	return address;
+}
+
+bool
+is_read_option(const char *name)
+{
+	return strncmp(name, "scan.", 5) == 0 || strncmp(name, "incremental-between", 19) == 0;
+}
+
 TableAddress *
 table_address(Oid relid, bool for_write)
 {
 	ForeignTable *table = GetForeignTable(relid);
+	const ForeignServer *server = GetForeignServer(table->serverid);
 	const char *database = option_text(table->options, OPTION_DATABASE);
 	const char *name = option_text(table->options, OPTION_TABLE);
-	TableAddress *address = palloc(sizeof(TableAddress));
+	TableAddress *address = table_address_of_name(server, server_warehouse(server, for_write),
+												  database ? pstrdup(database) : get_namespace_name(get_rel_namespace(relid)),
+												  name ? name : get_rel_name(relid));
+	ListCell   *lc;
 
-	address->warehouse = server_warehouse(GetForeignServer(table->serverid), for_write);
-	address->database = database ? pstrdup(database) : get_namespace_name(get_rel_namespace(relid));
-	address->table = name ? pstrdup(name) : get_rel_name(relid);
-	address->location = lake_table_location(address->warehouse, address->database, address->table);
+	foreach(lc, table->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, lc);
+
+		if (is_read_option(option->defname))
+			address->read_options = lappend(address->read_options,
+											option_pair_make(option->defname, defGetString(option)));
+	}
 	return address;
 }
 
@@ -248,7 +298,7 @@ table_lake_options(Oid relid)
 		OptionPair *pair;
 
 		if (is_address_option(option->defname) || is_primary_key_option(option->defname) ||
-			strcmp(option->defname, OPTION_PARTITION) == 0)
+			is_read_option(option->defname) || strcmp(option->defname, OPTION_PARTITION) == 0)
 			continue;
 		pair = palloc(sizeof(OptionPair));
 		pair->key = pstrdup(option->defname);

@@ -13,12 +13,10 @@
 #include "lib/ilist.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
-#include "fdw/epoch.h"
 #include "fdw/fdw.h"
 #include "fdw/types.h"
-#include "settings.h"
+#include "lake/system_table.h"
 
 /* A table's snapshot while it must not change. */
 typedef struct SnapshotPin
@@ -100,82 +98,6 @@ current_snapshot(const char *location, MemoryContext statement)
 	return snapshot_load_latest(location);
 }
 
-static bool
-is_time_travelling(void)
-{
-	return setting_as_of != NULL && setting_as_of[0] != '\0';
-}
-
-static void
-as_of_error_context(void *arg)
-{
-	errcontext("setting \"streamhouse.as_of\", where table \"%s\" has neither a tag nor a snapshot of that name",
-			   (const char *) arg);
-}
-
-static const LakeSnapshot *
-snapshot_at_time(const LakeTable *table, const char *text)
-{
-	ErrorContextCallback callback;
-	TimestampTz time;
-	const LakeSnapshot *snapshot;
-
-	callback.callback = as_of_error_context;
-	callback.arg = table->name;
-	callback.previous = error_context_stack;
-	error_context_stack = &callback;
-	time = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in, CStringGetDatum(text),
-												   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
-	error_context_stack = callback.previous;
-
-	if (TIMESTAMP_NOT_FINITE(time))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("setting \"streamhouse.as_of\" cannot be infinity")));
-	snapshot = snapshot_load_at_time(table->location,
-									 (int64) floor_divide((int128) time + EPOCH_MICROS, MICROS_PER_MILLI));
-	if (snapshot == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("table \"%s\" has no snapshot as of \"%s\"", table->name, text),
-				 errdetail("The time is before its earliest snapshot.")));
-	return snapshot;
-}
-
-static const LakeSnapshot *
-snapshot_by_id(const LakeTable *table, const char *text)
-{
-	int64		id = pg_strtoint64(text);
-	const LakeSnapshot *snapshot = snapshot_load(table->location, id, true);
-
-	if (snapshot == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("table \"%s\" has no snapshot %s", table->name, text),
-				 errdetail("Its snapshots are " INT64_FORMAT " to " INT64_FORMAT ".",
-						   snapshot_earliest_id(table->location), snapshot_latest_id(table->location))));
-	return snapshot;
-}
-
-/* What streamhouse.as_of names: as Paimon has it, a tag goes before a snapshot's id. */
-static const LakeSnapshot *
-as_of_snapshot(const LakeTable *table)
-{
-	const char *text = setting_as_of;
-
-	/* a tag's name is a file's name */
-	if (strchr(text, '/') == NULL)
-	{
-		const LakeSnapshot *tagged = snapshot_load_tag(table->location, text, true);
-
-		if (tagged != NULL)
-			return tagged;
-	}
-	if (strspn(text, "0123456789") == strlen(text))
-		return snapshot_by_id(table, text);
-	return snapshot_at_time(table, text);
-}
-
 static LakeTable *
 open_with_schema(const TableAddress *address, const TableSchema *schema)
 {
@@ -191,14 +113,26 @@ reopen_at_schema(const TableAddress *address, LakeTable *table, int64 schema_id)
 
 	schema.options = table->schema->options;
 	result = open_with_schema(address, &schema);
+	result->allow_external_paths = table->allow_external_paths;
 	lake_table_close(table);
 	return result;
+}
+
+/* The table that an address names, without a system table of it. */
+static LakeTable *
+open_base(const TableAddress *address)
+{
+	LakeTable  *table = lake_table_open(address->warehouse, address->database, address->table, true);
+
+	if (table != NULL)
+		table->allow_external_paths = address->allow_external_paths;
+	return table;
 }
 
 static LakeTable *
 open_or_refuse(const TableAddress *address)
 {
-	LakeTable  *table = lake_table_open(address->warehouse, address->database, address->table, true);
+	LakeTable  *table = open_base(address);
 
 	if (table == NULL)
 		ereport(ERROR,
@@ -208,17 +142,39 @@ open_or_refuse(const TableAddress *address)
 	return table;
 }
 
+/* Those of the whole warehouse; NULL when the address is of a table. */
+static LakeTable *
+open_global(const TableAddress *address)
+{
+	if (strcmp(address->database, SYSTEM_DATABASE) != 0 || address->system != NULL)
+		return NULL;
+	return system_table_open_global(address->warehouse, address->table);
+}
+
 LakeTable *
 lake_table_open_as_of(const TableAddress *address, const LakeSnapshot **snapshot)
 {
-	LakeTable  *table = open_or_refuse(address);
+	LakeTable  *table = open_global(address);
 
 	*snapshot = NULL;
-	if (!is_time_travelling())
+	if (table != NULL)
 		return table;
-	*snapshot = as_of_snapshot(table);
-	if ((*snapshot)->schema_id != table->schema->id)
+	table = open_or_refuse(address);
+	*snapshot = travel_snapshot(table, address->read_options);
+	if (*snapshot != NULL && (*snapshot)->schema_id != table->schema->id)
 		table = reopen_at_schema(address, table, (*snapshot)->schema_id);
+	return address->system != NULL ? system_table_open(table, address->system) : table;
+}
+
+LakeTable *
+lake_table_open_address(const TableAddress *address)
+{
+	LakeTable  *table = open_global(address);
+
+	if (table == NULL)
+		table = open_base(address);
+	if (table != NULL && address->system != NULL)
+		table = system_table_open(table, address->system);
 	return table;
 }
 
@@ -321,6 +277,13 @@ open_for_writing(ForeignRelation *foreign)
 				 errmsg("cannot write foreign table \"%s\" while \"streamhouse.as_of\" is set",
 						RelationGetRelationName(foreign->relation)),
 				 errhint("The past can only be read: RESET streamhouse.as_of.")));
+	if (foreign->address->system != NULL || foreign->address->read_options != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot write foreign table \"%s\"", RelationGetRelationName(foreign->relation)),
+				 foreign->address->system != NULL ?
+				 errdetail("It shows a system table.") :
+				 errdetail("Its options say which rows to read.")));
 	if (!foreign->created)
 		foreign->table = open_or_refuse(foreign->address);
 }
@@ -338,6 +301,8 @@ foreign_relation_open(Relation relation, RelationAccess access, MemoryContext st
 	{
 		foreign->created = true;
 		foreign->table = open_with_schema(foreign->address, created);
+		if (foreign->address->system != NULL && access == RELATION_READ)
+			foreign->table = system_table_open(foreign->table, foreign->address->system);
 	}
 
 	if (access == RELATION_READ)

@@ -384,3 +384,38 @@ json_to_text(const JsonNode *node)
 	write_node(&out, node, 0);
 	return out.data;
 }
+
+static void
+write_flat_node(StringInfo out, const JsonNode *node)
+{
+	bool		is_object = node->kind == JSON_NODE_OBJECT;
+
+	if (!is_object && node->kind != JSON_NODE_ARRAY)
+	{
+		write_node(out, node, 0);
+		return;
+	}
+	appendStringInfoChar(out, is_object ? '{' : '[');
+	for (int i = 0; i < list_length(node->children); i++)
+	{
+		if (i > 0)
+			appendStringInfoChar(out, ',');
+		if (is_object)
+		{
+			write_string(out, list_nth(node->names, i));
+			appendStringInfoChar(out, ':');
+		}
+		write_flat_node(out, list_nth(node->children, i));
+	}
+	appendStringInfoChar(out, is_object ? '}' : ']');
+}
+
+char *
+json_to_flat_text(const JsonNode *node)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	write_flat_node(&out, node);
+	return out.data;
+}

@@ -65,7 +65,8 @@ extern void json_add(JsonNode *object, const char *name, JsonNode *child);
 extern void json_add_string(JsonNode *object, const char *name, const char *value);
 extern void json_add_int64(JsonNode *object, const char *name, int64 value);
 
-/* The text as Java's Jackson prints it, indented by two spaces. */
+/* The text as Java's Jackson prints it, indented by two spaces; and without any blanks. */
 extern char *json_to_text(const JsonNode *node);
+extern char *json_to_flat_text(const JsonNode *node);
 
 #endif							/* STREAMHOUSE_JSON_H */

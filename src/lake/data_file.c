@@ -19,7 +19,10 @@ typedef enum FieldSource
 	SOURCE_NOT_ASKED,
 	SOURCE_FILE,				/* a column of the file */
 	SOURCE_PARTITION,			/* the same value in all rows */
-	SOURCE_NULL					/* the file is older than the column */
+	SOURCE_NULL,				/* the file is older than the column */
+	SOURCE_ROW_KIND,			/* a row kind: of append tables "+I" */
+	SOURCE_ROW_ID,				/* a row id: in the file, else by position */
+	SOURCE_SEQUENCE_NUMBER		/* that of a row: in the file, else the file's */
 } FieldSource;
 
 typedef struct FieldMapping
@@ -52,6 +55,9 @@ static const DataField system_fields[NSYSTEM_FIELDS] = {
 	{.id = 2147483646, .name = "_SEQUENCE_NUMBER", .type = &sequence_number_type},
 };
 
+/* Of rows in append tables */
+static const Scalar insert_kind = {.v.bytes = {"+I", 2}};
+
 /* Endings that name a compression after or before the format, and no format */
 static const char *const compression_extensions[] = {
 	"zstd", "zst", "snappy", "lz4", "gz", "gzip", "lzo", "bz2", "deflate", "br", "none"
@@ -78,21 +84,26 @@ last_part(const char *name, const char *end)
 	return start;
 }
 
-const FormatRoutine *
-data_file_format(const LakeTable *table, const char *file_name)
+char *
+data_file_format_name(const char *file_name)
 {
 	const char *end = file_name + strlen(file_name);
 	const char *start = last_part(file_name, end);
-	const FormatRoutine *routine;
-	char	   *name;
 
 	if (start > file_name && is_compression_extension(start, end - start))
 	{
 		end = start - 1;
 		start = last_part(file_name, end);
 	}
-	name = start > file_name ? pnstrdup(start, end - start) : pstrdup("");
-	routine = format_lookup(name);
+	return start > file_name ? pnstrdup(start, end - start) : pstrdup("");
+}
+
+const FormatRoutine *
+data_file_format(const LakeTable *table, const char *file_name)
+{
+	char	   *name = data_file_format_name(file_name);
+	const FormatRoutine *routine = format_lookup(name);
+
 	if (routine == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -159,6 +170,26 @@ prepare_cast(const DataFileReader *reader, FieldMapping *mapping, const DataFiel
 	mapping->uncast = vector_create(mapping->file_type, BATCH_ROWS);
 }
 
+/* Is the field one that a view adds? */
+static bool
+map_view_field(const DataField *wanted, FieldMapping *mapping)
+{
+	switch (wanted->id)
+	{
+		case FIELD_ID_ROW_KIND:
+			mapping->source = SOURCE_ROW_KIND;
+			return true;
+		case FIELD_ID_ROW_ID:
+			mapping->source = SOURCE_ROW_ID;
+			return true;
+		case FIELD_ID_SEQUENCE_NUMBER:
+			mapping->source = SOURCE_SEQUENCE_NUMBER;
+			return true;
+		default:
+			return false;
+	}
+}
+
 /*
  * Decide where each field comes from; columns gets those to ask of the
  * format, under the names and of the types that they have in the file.
@@ -176,6 +207,14 @@ map_fields(DataFileReader *reader, const int *fields, int nfields, DataField *co
 
 		if (mapping->source != SOURCE_NOT_ASKED)
 			continue;
+		if (map_view_field(wanted, mapping))
+		{
+			if (mapping->source == SOURCE_ROW_KIND)
+				continue;
+			mapping->column = ncolumns;
+			columns[ncolumns++] = *wanted;
+			continue;
+		}
 		mapping->partition_key = partition_key_of(reader->table->schema, fields[i]);
 		if (mapping->partition_key >= 0)
 		{
@@ -326,6 +365,29 @@ read_cast_column(DataFileReader *reader, int field, const int32 *selection, int 
 				 errdetail("%s", failure)));
 }
 
+/* Compaction keeps row ids and sequence numbers of rows in the file; else they follow from the file's. */
+static void
+read_row_numbers(DataFileReader *reader, const FieldMapping *mapping, const int32 *selection, int nselected,
+				 Vector *out)
+{
+	const DataFileMeta *file = reader->file;
+	bool		is_row_id = mapping->source == SOURCE_ROW_ID;
+
+	format_read_column(reader->format, mapping->column, selection, nselected, out);
+	if (!out->has_nulls || (is_row_id && !file->has_first_row_id))
+		return;
+	for (int i = 0; i < nselected; i++)
+	{
+		int			row = selection != NULL ? selection[i] : i;
+
+		if (!out->nulls[row])
+			continue;
+		out->nulls[row] = false;
+		out->values.i64[row] = is_row_id ?
+			file->first_row_id + reader->format->first_row + row : file->max_sequence_number;
+	}
+}
+
 void
 data_file_read_field(DataFileReader *reader, int field, const int32 *selection, int nselected, Vector *out)
 {
@@ -344,6 +406,13 @@ data_file_read_field(DataFileReader *reader, int field, const int32 *selection, 
 			break;
 		case SOURCE_NULL:
 			vector_set_all_null(out, reader->format->nrows);
+			break;
+		case SOURCE_ROW_KIND:
+			vector_set_constant(out, &insert_kind, reader->format->nrows);
+			break;
+		case SOURCE_ROW_ID:
+		case SOURCE_SEQUENCE_NUMBER:
+			read_row_numbers(reader, mapping, selection, nselected, out);
 			break;
 		case SOURCE_NOT_ASKED:
 			elog(ERROR, "field %d was not asked for when data file \"%s\" was opened", field, reader->file->file_name);

@@ -17,7 +17,10 @@
 
 typedef struct DataFileReader DataFileReader;
 
-/* The format that a data file's name tells; ERROR if it cannot be read. */
+/* The format that a data file's name tells, "" if none: its name. */
+extern char *data_file_format_name(const char *file_name);
+
+/* The same as a routine; ERROR if it cannot be read. */
 extern const FormatRoutine *data_file_format(const LakeTable *table, const char *file_name);
 
 /* The type of a field, system columns included. */

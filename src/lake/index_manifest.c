@@ -10,6 +10,7 @@
 #include "format/avro/avro.h"
 #include "lake/index_manifest.h"
 #include "lake/path.h"
+#include "lake/simple_stats.h"
 
 static const AvroField deletion_range_fields[] = {
 	{"f0", AVRO_TO_STRING, offsetof(DeletionRange, data_file), AVRO_NO_OFFSET},
@@ -38,6 +39,29 @@ static const AvroField index_entry_fields[] = {
 static const AvroLayout index_entry_layout = {
 	sizeof(IndexEntry), lengthof(index_entry_fields), index_entry_fields
 };
+
+IndexEntry *
+index_entry_copy(const IndexEntry *entry)
+{
+	IndexEntry *copy = palloc(sizeof(IndexEntry));
+	ListCell   *cell;
+
+	*copy = *entry;
+	copy->partition = bytes_copy(entry->partition);
+	copy->index_type = pstrdup(entry->index_type);
+	copy->file_name = pstrdup(entry->file_name);
+	copy->external_path = entry->external_path != NULL ? pstrdup(entry->external_path) : NULL;
+	copy->ranges = NIL;
+	foreach(cell, entry->ranges)
+	{
+		DeletionRange *range = palloc(sizeof(DeletionRange));
+
+		*range = *(DeletionRange *) lfirst(cell);
+		range->data_file = pstrdup(range->data_file);
+		copy->ranges = lappend(copy->ranges, range);
+	}
+	return copy;
+}
 
 char *
 index_file_path(const LakeTable *table, const IndexEntry *entry)

@@ -31,6 +31,9 @@ typedef struct IndexEntry
 	char	   *external_path;	/* or NULL */
 } IndexEntry;
 
+/* Deep copy into CurrentMemoryContext. */
+extern IndexEntry *index_entry_copy(const IndexEntry *entry);
+
 /* Full path of an index file. */
 extern char *index_file_path(const LakeTable *table, const IndexEntry *entry);
 

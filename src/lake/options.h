@@ -36,6 +36,7 @@ typedef enum MergeEngineKind
 
 typedef struct TableOptions
 {
+	bool		is_branch;		/* no option: set for tables that are branches */
 	BucketMode	bucket_mode;
 	int32		buckets;		/* of BUCKET_FIXED; else the option's value */
 	BucketFunction bucket_function;

@@ -38,13 +38,7 @@ static const Refusal read_refusals[] = {
 	{"scan.primary-branch", IF_GIVEN},
 	{"scan.fallback-snapshot-branch", IF_GIVEN},
 	{"scan.fallback-delta-branch", IF_GIVEN},
-	{"scan.mode", UNLESS, "default,latest,latest-full,full"},
-	{"scan.snapshot-id", IF_GIVEN},
-	{"scan.tag-name", IF_GIVEN},
-	{"scan.version", IF_GIVEN},
-	{"scan.timestamp", IF_GIVEN},
-	{"scan.timestamp-millis", IF_GIVEN},
-	{"scan.watermark", IF_GIVEN},
+	{"scan.mode", UNLESS, "default,latest,latest-full,full,from-snapshot,from-snapshot-full,from-timestamp"},
 	{"scan.file-creation-time-millis", IF_GIVEN},
 	{"scan.creation-time-millis", IF_GIVEN},
 	{"incremental-between", IF_GIVEN},
@@ -294,6 +288,8 @@ check_format_per_level(const TableSchema *schema, const char *table_name)
 void
 options_check_writable(const TableSchema *schema, const TableOptions *options, const char *table_name)
 {
+	if (options->is_branch)
+		refuse_table(table_name, "written", "it is a branch");
 	check_readable_for(schema, options, table_name, "written");
 	check_refusals(schema, write_refusals, lengthof(write_refusals), table_name, "written");
 	if (schema->nprimary_keys > 0)
@@ -316,6 +312,8 @@ options_check_expirable(const TableSchema *schema, const TableOptions *options, 
 	const char *time_key = "changelog.time-retained";
 	const char *value;
 
+	if (options->is_branch)
+		refuse_table(table_name, "expired", "it is a branch");
 	check_refusals(schema, expire_refusals, lengthof(expire_refusals), table_name, "expired");
 	for (int i = 0; i < lengthof(keys); i++)
 	{

@@ -68,10 +68,9 @@ append_escaped(StringInfo out, const char *text, int length)
 
 /* One value's text, or the default name when there is nothing to see in it. */
 static void
-append_value(StringInfo out, const LakeTable *table, int key, const Scalar *value)
+append_value(StringInfo out, const LakeTable *table, int key, const Scalar *value, ValueTextStyle style)
 {
 	const DataField *field = &table->schema->fields[table->schema->partition_keys[key]];
-	ValueTextStyle style = table->options->partition_legacy_name ? VALUE_TEXT_LEGACY : VALUE_TEXT_CAST;
 
 	if (!value->isnull && !value_to_text(out, table->partition_types[key], value, style))
 		ereport(ERROR,
@@ -87,11 +86,12 @@ append_value(StringInfo out, const LakeTable *table, int key, const Scalar *valu
 	}
 }
 
-/* "k=v/k=v", each part escaped or as it is; nothing for a table without partitions. */
+/* "k=v/k=v", each part escaped as in names of folders, or as it is; nothing for a table without partitions. */
 static void
 append_partition(StringInfo out, const LakeTable *table, BytesView partition, bool escape)
 {
 	int			nkeys = table->schema->npartition_keys;
+	ValueTextStyle style = escape && table->options->partition_legacy_name ? VALUE_TEXT_LEGACY : VALUE_TEXT_CAST;
 	Scalar	   *values = (Scalar *) palloc(Max(nkeys, 1) * sizeof(Scalar));
 	StringInfoData text;
 
@@ -102,7 +102,7 @@ append_partition(StringInfo out, const LakeTable *table, BytesView partition, bo
 		const char *name = table->schema->fields[table->schema->partition_keys[i]].name;
 
 		resetStringInfo(&text);
-		append_value(&text, table, i, &values[i]);
+		append_value(&text, table, i, &values[i], style);
 		if (i > 0)
 			appendStringInfoChar(out, '/');
 		if (escape)

@@ -25,6 +25,9 @@
 #define PACK_FILE_COST (INT64CONST(4) * 1024 * 1024)
 #define PACK_TARGET (INT64CONST(32) * 1024 * 1024)
 
+/* A guess */
+#define SYSTEM_TABLE_ROWS 100
+
 /* Buckets of partitions; bucket -1 stands for the whole partition */
 typedef struct BucketKey
 {
@@ -253,6 +256,8 @@ partition_item(PlanState *state, BytesView partition)
 static bool
 is_hidden(const LakeTable *table, const DataFileMeta *file)
 {
+	if (table->view == VIEW_READ_OPTIMIZED && table->has_primary_key)
+		return file->level != table->options->num_levels - 1;
 	return file->level == 0 && table->has_primary_key &&
 		(table->options->deletion_vectors || table->options->merge_engine == MERGE_FIRST_ROW);
 }
@@ -494,6 +499,13 @@ add_bucket_splits(PlanState *state, const BucketKey *key)
 	ListCell   *cell;
 
 	CHECK_FOR_INTERRUPTS();
+	/* kinds of rows come from the merge */
+	if (state->table->has_primary_key && state->table->view == VIEW_AUDIT_LOG)
+	{
+		foreach(cell, interval_partition(state->table, bucket->files))
+			add_split(state, key, bucket->total_buckets, lfirst(cell), false);
+		return;
+	}
 	if (!state->table->has_primary_key || files_need_no_merge(state->table, bucket->files))
 	{
 		add_raw_splits(state, key, bucket->total_buckets, bucket->files);
@@ -522,12 +534,36 @@ count_partitions(PlanState *state)
 	}
 }
 
+/* The rows of a system table are one split, whose number is not known before. */
+static ScanPlan *
+plan_system_table(const LakeSnapshot *snapshot)
+{
+	ScanPlan   *plan = palloc0(sizeof(ScanPlan));
+	Split	   *split = palloc0(sizeof(Split));
+
+	split->snapshot = snapshot;
+	split->row_count = SYSTEM_TABLE_ROWS;
+	plan->splits = list_make1(split);
+	plan->row_count = split->row_count;
+	return plan;
+}
+
 ScanPlan *
 scan_plan(LakeTable *table, const ScanRequest *request)
 {
 	PlanState	state = {.table = table};
 	ListCell   *cell;
 
+	if (table->view == VIEW_SYSTEM)
+		return plan_system_table(request->snapshot);
+	if (table->view == VIEW_BINLOG)
+	{
+		ScanRequest rows = *request;
+
+		/* the predicate is about arrays */
+		rows.predicate = NULL;
+		return scan_plan(table->base, &rows);
+	}
 	state.plan = palloc0(sizeof(ScanPlan));
 	state.context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse scan planning",
 										  ALLOCSET_DEFAULT_SIZES);

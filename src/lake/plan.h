@@ -20,6 +20,7 @@ typedef struct Split
 	List	   *files;			/* DataFileMeta * */
 	int64		row_count;		/* physical rows */
 	int64		bytes;
+	const LakeSnapshot *snapshot;	/* of the one split of a system table, that it is about */
 } Split;
 
 typedef struct ScanCounters
@@ -64,6 +65,9 @@ extern List *scan_delta_entries(LakeTable *table, const LakeSnapshot *snapshot);
 
 /* A file's statistics of a table field, evolved to the table's schema (2.4, 4.5). */
 extern bool file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out);
+
+/* The same, as its value statistics have it, also of key columns. */
+extern bool file_value_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out);
 
 /* Sections of overlapping key ranges (7.1): List of List of DataFileMeta *. */
 extern List *interval_partition(LakeTable *table, List *files);

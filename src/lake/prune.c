@@ -444,7 +444,7 @@ value_column_statistics(const DataFileMeta *file, const TableSchema *schema, int
 }
 
 bool
-file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out)
+file_value_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out)
 {
 	const DataField *wanted = &table->schema->fields[field];
 	const TableSchema *schema = lake_table_schema(table, file->schema_id);
@@ -452,9 +452,8 @@ file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, Co
 	int			file_field;
 
 	memset(out, 0, sizeof(*out));
-	for (int i = 0; i < table->schema->ntrimmed_keys; i++)
-		if (table->schema->trimmed_keys[i] == field)
-			return key_column_statistics(table, file, i, out);
+	if (FIELD_ID_IS_OF_VIEW(wanted->id))
+		return false;
 	file_field = field_by_id(schema, wanted->id);
 	if (file_field < 0)
 	{
@@ -474,6 +473,15 @@ file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, Co
 		value_column_statistics(file, schema, file_field, out) &&
 		cast_integer(file_type, wanted->type, &out->min) &&
 		cast_integer(file_type, wanted->type, &out->max);
+}
+
+bool
+file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out)
+{
+	for (int i = 0; i < table->schema->ntrimmed_keys; i++)
+		if (table->schema->trimmed_keys[i] == field)
+			return key_column_statistics(table, file, i, out);
+	return file_value_statistics(table, file, field, out);
 }
 
 static const ColumnStatistics *

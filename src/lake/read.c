@@ -11,6 +11,7 @@
 #include "lake/data_file.h"
 #include "lake/merge.h"
 #include "lake/read.h"
+#include "lake/system_table.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -32,6 +33,8 @@ struct TableReader
 	FormatCounters *counters;
 	int			nfields;		/* fields of projection and filter */
 	int		   *fields;
+	int		   *merge_fields;	/* the same, as a merge knows them */
+	Vector	   *kinds;			/* of rows whose kinds are shown as text */
 	int			nsteps;
 	FilterStep *steps;
 	int			nprojection;
@@ -46,6 +49,7 @@ struct TableReader
 	int			next_file;		/* of a raw split */
 	DataFileReader *file;
 	SectionMerge *merge;
+	SystemReader *system;
 };
 
 static int
@@ -82,6 +86,21 @@ prepare_filter(TableReader *reader, bool *used)
 	}
 }
 
+/* Views show the system columns of primary key files as fields: the one that is meant, or the field. */
+static int
+merge_field(const LakeTable *table, int field)
+{
+	switch (table->schema->fields[field].id)
+	{
+		case FIELD_ID_ROW_KIND:
+			return FIELD_VALUE_KIND;
+		case FIELD_ID_SEQUENCE_NUMBER:
+			return FIELD_SEQUENCE_NUMBER;
+		default:
+			return field;
+	}
+}
+
 static void
 prepare_vectors(TableReader *reader)
 {
@@ -90,6 +109,9 @@ prepare_vectors(TableReader *reader)
 	for (int i = 0; i < reader->nfields; i++)
 		reader->vectors[reader->fields[i]] =
 			vector_create(data_file_field_type(reader->table, reader->fields[i]), BATCH_ROWS);
+	reader->merge_fields = palloc(Max(reader->nfields, 1) * sizeof(int));
+	for (int i = 0; i < reader->nfields; i++)
+		reader->merge_fields[i] = merge_field(reader->table, reader->fields[i]);
 	reader->selection = palloc(BATCH_ROWS * sizeof(int32));
 	reader->batch.ncolumns = reader->nprojection;
 	reader->batch.columns = palloc(Max(reader->nprojection, 1) * sizeof(Vector *));
@@ -134,6 +156,7 @@ close_source(TableReader *reader)
 {
 	reader->file = NULL;
 	reader->merge = NULL;
+	reader->system = NULL;
 	MemoryContextReset(reader->split_context);
 }
 
@@ -148,7 +171,13 @@ open_source(TableReader *reader)
 		reader->split = list_nth(reader->splits, reader->next_split++);
 		reader->next_file = 0;
 	}
-	if (reader->split->raw)
+	if (reader->table->view == VIEW_SYSTEM || reader->table->view == VIEW_BINLOG)
+	{
+		reader->system = system_reader_open(reader->table, reader->split, reader->fields, reader->nfields,
+											reader->counters);
+		reader->split = NULL;
+	}
+	else if (reader->split->raw)
 	{
 		reader->file = data_file_open(reader->table, reader->split->partition, reader->split->bucket,
 									  list_nth(reader->split->files, reader->next_file++),
@@ -160,8 +189,9 @@ open_source(TableReader *reader)
 	{
 		SectionMergeOptions options = {
 			.nfields = reader->nfields,
-			.fields = reader->fields,
+			.fields = reader->merge_fields,
 			.predicate = reader->filter,
+			.keep_deletes = reader->table->view == VIEW_AUDIT_LOG,
 			.counters = reader->counters
 		};
 
@@ -180,10 +210,12 @@ next_rows(TableReader *reader)
 		int			nrows = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		if (reader->file == NULL && reader->merge == NULL && !open_source(reader))
+		if (reader->file == NULL && reader->merge == NULL && reader->system == NULL && !open_source(reader))
 			return 0;
 		if (reader->file != NULL)
 			nrows = data_file_next(reader->file);
+		else if (reader->system != NULL)
+			nrows = system_reader_next(reader->system);
 		else
 			nrows = section_merge_next(reader->merge);
 		if (nrows > 0)
@@ -192,15 +224,47 @@ next_rows(TableReader *reader)
 	}
 }
 
+/* Kinds of rows, as Paimon writes them. */
+static void
+read_kinds(TableReader *reader, const int32 *selection, int nselected, Vector *out)
+{
+	static const char *const texts[] = {"+I", "-U", "+U", "-D"};
+
+	if (reader->kinds == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(reader->context);
+
+		reader->kinds = vector_create(data_file_field_type(reader->table, FIELD_VALUE_KIND), BATCH_ROWS);
+		MemoryContextSwitchTo(old);
+	}
+	section_merge_read_field(reader->merge, FIELD_VALUE_KIND, selection, nselected, reader->kinds);
+	vector_reset(out);
+	for (int i = 0; i < nselected; i++)
+	{
+		int			row = selection != NULL ? selection[i] : i;
+		int			kind = reader->kinds->values.i8[row];
+
+		Assert(kind >= ROW_INSERT && kind <= ROW_DELETE);
+		out->values.bytes[row].data = texts[kind];
+		out->values.bytes[row].length = 2;
+	}
+}
+
 static void
 decode_field(TableReader *reader, int field, const int32 *selection, int nselected)
 {
+	Vector	   *out = reader->vectors[field];
+
 	if (reader->decoded[field])
 		return;
 	if (reader->file != NULL)
-		data_file_read_field(reader->file, field, selection, nselected, reader->vectors[field]);
+		data_file_read_field(reader->file, field, selection, nselected, out);
+	else if (reader->system != NULL)
+		system_reader_read_field(reader->system, field, selection, nselected, out);
+	else if (reader->table->schema->fields[field].id == FIELD_ID_ROW_KIND)
+		read_kinds(reader, selection, nselected, out);
 	else
-		section_merge_read_field(reader->merge, field, selection, nselected, reader->vectors[field]);
+		section_merge_read_field(reader->merge, merge_field(reader->table, field), selection, nselected, out);
 	reader->decoded[field] = true;
 }
 

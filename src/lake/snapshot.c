@@ -105,6 +105,7 @@ snapshot_parse(const char *json, size_t length, const char *path)
 	snapshot->watermark = json_get_int64(document, "watermark", 0, path);
 	snapshot->statistics = json_get_string(document, "statistics", false, path);
 	snapshot->properties = parse_properties(document, path);
+	snapshot->has_next_row_id = json_get(document, "nextRowId") != NULL;
 	snapshot->next_row_id = json_get_int64(document, "nextRowId", 0, path);
 	return snapshot;
 }
@@ -344,6 +345,33 @@ snapshot_load_at_time(const char *table_location, int64 time_millis)
 				found = snapshot;
 			low = middle + 1;
 		}
+	}
+	return found;
+}
+
+/* Watermarks do not decrease either; early snapshots may have none. */
+LakeSnapshot *
+snapshot_load_at_watermark(const char *table_location, int64 watermark)
+{
+	int64		low = snapshot_earliest_id(table_location);
+	int64		high = snapshot_latest_id(table_location);
+	LakeSnapshot *found = NULL;
+
+	if (low == 0)
+		return NULL;
+	while (low <= high)
+	{
+		int64		middle = low + (high - low) / 2;
+		LakeSnapshot *snapshot = snapshot_load(table_location, middle, true);
+
+		CHECK_FOR_INTERRUPTS();
+		if (snapshot != NULL && snapshot->has_watermark && snapshot->watermark >= watermark)
+		{
+			found = snapshot;
+			high = middle - 1;
+		}
+		else
+			low = middle + 1;
 	}
 	return found;
 }

@@ -44,6 +44,7 @@ typedef struct LakeSnapshot
 	int64		watermark;
 	char	   *statistics;		/* or NULL */
 	List	   *properties;		/* OptionPair *, NIL when none */
+	bool		has_next_row_id;
 	int64		next_row_id;	/* 0 when absent */
 } LakeSnapshot;
 
@@ -61,6 +62,9 @@ extern LakeSnapshot *snapshot_load_latest(const char *table_location);
 
 /* Newest snapshot with time_millis <= time; NULL if none. */
 extern LakeSnapshot *snapshot_load_at_time(const char *table_location, int64 time_millis);
+
+/* Oldest snapshot with a watermark >= this; NULL if none. */
+extern LakeSnapshot *snapshot_load_at_watermark(const char *table_location, int64 watermark);
 
 /* tag/tag-<name>; NULL when missing_ok. */
 extern LakeSnapshot *snapshot_load_tag(const char *table_location, const char *tag, bool missing_ok);

@@ -13,6 +13,8 @@
 #include "utils/memutils.h"
 
 #define DATABASE_SUFFIX ".db"
+#define BRANCH_MARK "$branch_"
+#define MAIN_BRANCH "main"
 
 static void
 check_name(const char *what, const char *name)
@@ -30,11 +32,36 @@ database_location(const char *warehouse, const char *database)
 	return storage_join(warehouse, psprintf("%s%s", database, DATABASE_SUFFIX));
 }
 
+/* The name of the branch in "t$branch_b", NULL if there is none. */
+static const char *
+branch_of_name(const char *table)
+{
+	const char *branch = strstr(table, BRANCH_MARK);
+
+	return branch != NULL ? branch + strlen(BRANCH_MARK) : NULL;
+}
+
+static char *
+main_location(const char *warehouse, const char *database, const char *table)
+{
+	const char *branch = branch_of_name(table);
+
+	if (branch != NULL)
+		table = pnstrdup(table, branch - strlen(BRANCH_MARK) - table);
+	check_name("table", table);
+	return storage_join(database_location(warehouse, database), table);
+}
+
 char *
 lake_table_location(const char *warehouse, const char *database, const char *table)
 {
-	check_name("table", table);
-	return storage_join(database_location(warehouse, database), table);
+	char	   *location = main_location(warehouse, database, table);
+	const char *branch = branch_of_name(table);
+
+	if (branch == NULL || strcmp(branch, MAIN_BRANCH) == 0)
+		return location;
+	check_name("branch", branch);
+	return psprintf("%s/branch/branch-%s", location, branch);
 }
 
 /* The types of some fields; key columns are never null. */
@@ -62,16 +89,19 @@ field_types(const TableSchema *schema, const int *fields, int nfields, bool not_
 
 /* A table whose schema, already in context, is as given. */
 static LakeTable *
-make_table(MemoryContext context, const char *location, const char *name, TableSchema *schema)
+make_table(MemoryContext context, const char *location, const char *branch_location, const char *name,
+		   TableSchema *schema)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	LakeTable  *table = palloc0(sizeof(LakeTable));
 
 	table->context = context;
 	table->location = pstrdup(location);
+	table->branch_location = pstrdup(branch_location);
 	table->name = pstrdup(name);
 	table->schema = schema;
 	table->options = options_parse(schema);
+	table->options->is_branch = strcmp(location, branch_location) != 0;
 	table->partition_types = field_types(schema, schema->partition_keys, schema->npartition_keys, false);
 	table->key_types = field_types(schema, schema->trimmed_keys, schema->ntrimmed_keys, true);
 	table->has_primary_key = schema->nprimary_keys > 0;
@@ -104,7 +134,8 @@ lake_table_open(const char *warehouse, const char *database, const char *table, 
 				 errmsg("lake table \"%s.%s\" does not exist", database, table),
 				 errdetail("There is no schema file below \"%s\".", location)));
 	}
-	return make_table(context, location, psprintf("%s.%s", database, table), schema);
+	return make_table(context, main_location(warehouse, database, table), location,
+					  psprintf("%s.%s", database, table), schema);
 }
 
 LakeTable *
@@ -115,7 +146,8 @@ lake_table_with_schema(const char *warehouse, const char *database, const char *
 	TableSchema *copy = schema_copy(schema);
 
 	MemoryContextSwitchTo(old);
-	return make_table(context, lake_table_location(warehouse, database, table),
+	return make_table(context, main_location(warehouse, database, table),
+					  lake_table_location(warehouse, database, table),
 					  psprintf("%s.%s", database, table), copy);
 }
 
@@ -128,7 +160,7 @@ lake_table_copy(const LakeTable *table)
 	LakeTable  *result;
 
 	MemoryContextSwitchTo(old);
-	result = make_table(context, table->location, table->name, copy);
+	result = make_table(context, table->location, table->branch_location, table->name, copy);
 	result->allow_external_paths = table->allow_external_paths;
 	return result;
 }
@@ -181,14 +213,33 @@ lake_external_path(const LakeTable *table, const char *path)
 LakeTable *
 lake_table_create(const char *warehouse, const char *database, const char *table, const TableSchema *schema)
 {
-	char	   *location = lake_table_location(warehouse, database, table);
+	char	   *location;
 
 	Assert(schema->id == 0);
+	check_name("table", table);
+	location = lake_table_location(warehouse, database, table);
 	if (!schema_publish(location, schema))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
 				 errmsg("lake table \"%s.%s\" already exists", database, table)));
 	return lake_table_with_schema(warehouse, database, table, schema);
+}
+
+LakeTable *
+lake_table_view(LakeTable *base, TableView view, const TableSchema *schema)
+{
+	MemoryContext context = table_context_create();
+	MemoryContext old = MemoryContextSwitchTo(context);
+	TableSchema *copy = schema_copy(schema);
+	LakeTable  *table;
+
+	MemoryContextSwitchTo(old);
+	table = make_table(context, base->location, base->branch_location, base->name, copy);
+	table->allow_external_paths = base->allow_external_paths;
+	table->view = view;
+	table->base = base;
+	MemoryContextSetParent(base->context, context);
+	return table;
 }
 
 void
@@ -214,7 +265,7 @@ lake_table_schema(LakeTable *table, int64 id)
 	}
 
 	old = MemoryContextSwitchTo(table->context);
-	schema = schema_load(table->location, id);
+	schema = schema_load(table->branch_location, id);
 	table->old_schemas = lappend(table->old_schemas, schema);
 	MemoryContextSwitchTo(old);
 	return schema;

@@ -11,10 +11,28 @@
 #include "lake/schema.h"
 #include "lake/snapshot.h"
 
+/* What of a table is shown */
+typedef enum TableView
+{
+	VIEW_ROWS,					/* its rows */
+	VIEW_READ_OPTIMIZED,		/* those of the highest level, which need no merge */
+	VIEW_AUDIT_LOG,				/* deleted ones, too, with their kinds */
+	VIEW_BINLOG,				/* the same, each value in an array */
+	VIEW_ROW_TRACKING,			/* with row ids and sequence numbers */
+	VIEW_SYSTEM					/* metadata, see system_table.h */
+} TableView;
+
+/* Ids of fields that views add to the table's own, at the end; those of others are less */
+#define FIELD_ID_ROW_ID 2147483642
+#define FIELD_ID_ROW_KIND 2147483643
+#define FIELD_ID_SEQUENCE_NUMBER 2147483646
+#define FIELD_ID_IS_OF_VIEW(id) ((id) >= FIELD_ID_ROW_ID)
+
 typedef struct LakeTable
 {
 	MemoryContext context;		/* holds all of this */
 	char	   *location;		/* <warehouse>/<db>.db/<table> */
+	char	   *branch_location;	/* of schemas, snapshots and tags: the same, or the branch's folder */
 	char	   *name;			/* "db.table", for messages */
 	TableSchema *schema;		/* newest */
 	TableOptions *options;
@@ -22,10 +40,22 @@ typedef struct LakeTable
 	const DataType **key_types; /* ntrimmed_keys, NOT NULL */
 	bool		has_primary_key;
 	bool		allow_external_paths;	/* files may lie outside of the warehouse */
+	TableView	view;
+	const struct SystemTable *system;	/* of VIEW_SYSTEM */
+	char	   *warehouse;		/* of those of the whole warehouse */
+	struct LakeTable *base;		/* that a view is of; NULL of VIEW_ROWS and of the whole warehouse */
 	List	   *old_schemas;	/* TableSchema *, loaded on demand by table_schema */
 } LakeTable;
 
-/* <warehouse>/<database>.db/<table>, after checking the names. */
+/*
+ * Names of tables in all that follows may be those of branches: "t$branch_b".
+ * Branches share the data of their table, and can only be read.
+ */
+
+/*
+ * <warehouse>/<database>.db/<table>, after checking the names; of a branch its
+ * folder in there.
+ */
 extern char *lake_table_location(const char *warehouse, const char *database, const char *table);
 
 /*
@@ -48,6 +78,13 @@ extern void lake_table_close(LakeTable *table);
 
 /* The same table, with its schema as it is now, in a new child of CurrentMemoryContext.  Reads no file. */
 extern LakeTable *lake_table_copy(const LakeTable *table);
+
+/*
+ * A view of a table, with a schema of its own (copied), in a new child of
+ * CurrentMemoryContext.  It takes the table over: closing the one closes the
+ * other.
+ */
+extern LakeTable *lake_table_view(LakeTable *base, TableView view, const TableSchema *schema);
 
 /* A schema of the table by id, cached. */
 extern const TableSchema *lake_table_schema(LakeTable *table, int64 id);

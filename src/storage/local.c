@@ -531,6 +531,18 @@ local_exists(const char *path)
 	return false;
 }
 
+static int64
+local_modified(const char *path)
+{
+	struct stat st;
+
+	if (stat(local_path_of(path), &st) == 0)
+		return (int64) st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+	if (errno != ENOENT && errno != ENOTDIR)
+		report_errno(ERROR, "access file", path);
+	return 0;
+}
+
 static bool
 local_remove(const char *path, bool missing_ok, int elevel)
 {
@@ -609,6 +621,7 @@ const FileSystemRoutine local_file_system = {
 	.publish = local_publish,
 	.replace = local_replace,
 	.exists = local_exists,
+	.modified = local_modified,
 	.remove = local_remove,
 	.list = local_list,
 	.remove_tree = local_remove_tree,

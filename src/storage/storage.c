@@ -186,6 +186,12 @@ storage_exists(const char *path)
 	return find_file_system(path)->exists(path);
 }
 
+int64
+storage_modified(const char *path)
+{
+	return find_file_system(path)->modified(path);
+}
+
 bool
 storage_remove(const char *path, bool missing_ok)
 {

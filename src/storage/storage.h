@@ -43,6 +43,7 @@ typedef struct FileSystemRoutine
 	bool		(*publish) (const char *path, const void *data, size_t length);
 	void		(*replace) (const char *path, const void *data, size_t length);
 	bool		(*exists) (const char *path);
+	int64		(*modified) (const char *path);
 	bool		(*remove) (const char *path, bool missing_ok, int elevel);
 	List	   *(*list) (const char *directory);
 	void		(*remove_tree) (const char *directory);
@@ -100,6 +101,9 @@ extern bool storage_publish(const char *path, const void *data, size_t length);
 extern void storage_replace(const char *path, const void *data, size_t length);
 
 extern bool storage_exists(const char *path);
+
+/* When a file or folder was modified last, as milliseconds since 1970; 0 when it is not there. */
+extern int64 storage_modified(const char *path);
 
 /* True if the file was there.  An ERROR only when !missing_ok or it cannot be removed. */
 extern bool storage_remove(const char *path, bool missing_ok);

@@ -124,7 +124,7 @@ maintain_table(const TableAddress *address, TableMemory *memory)
 {
 	LakeTable  *table = lake_table_open(address->warehouse, address->database, address->table, true);
 
-	if (table == NULL || table->options->write_only)
+	if (table == NULL || table->options->write_only || table->options->is_branch || address->system != NULL)
 		return;
 	options_check_writable(table->schema, table->options, table->name);
 	compact_if_due(table, memory);
