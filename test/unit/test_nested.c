@@ -6,10 +6,13 @@
 #include "postgres.h"
 
 #include "columnar/vector.h"
+#include "format/parquet/parquet.h"
+#include "storage/storage.h"
 
 #include "unit.h"
 
 #define MAX_ROWS 300
+#define FILE_ROWS 3000
 
 /* ---- random types and values ---- */
 
@@ -104,6 +107,11 @@ fill_row(Vector *vector, int row, StringInfo text)
 	{
 		while (!isnull && (value = unit_random_scalar(type)).isnull)
 			;
+		/* files keep no more digits than the type has */
+		if (type->root == TYPE_DECIMAL && type->physical == PHYSICAL_INT64)
+			value.v.i64 %= 1000000000;
+		else if (type->root == TYPE_DECIMAL)
+			value.v.i128 %= INT64CONST(1000000000000000000);
 		if (!isnull)
 			append_scalar(text, type, &value);
 		vector_set(vector, row, &value);
@@ -343,6 +351,320 @@ test_constant(void)
 		CHECK_BYTES(row_text(constant, i), text);
 }
 
+/* ---- Parquet files ---- */
+
+static FormatWriter *
+begin_file(StorageWriter **storage, const char *path, const DataType *type, const char *compression,
+		   size_t row_group_bytes)
+{
+	DataField	field = {.id = 7, .name = "c", .type = unconstify(DataType *, type)};
+	FormatWriteOptions options = {
+		.ncolumns = 1, .columns = &field, .compression = compression, .row_group_bytes = row_group_bytes
+	};
+
+	*storage = storage_create(path);
+	return format_create(&parquet_format, *storage, &options);
+}
+
+static void
+end_file(FormatWriter *writer, StorageWriter *storage)
+{
+	ColumnStatistics statistics;
+
+	format_finish(writer, &statistics);
+	storage_finish(storage);
+	CHECK(!statistics.has_min && !statistics.has_max && !statistics.has_null_count);
+}
+
+/* Rows in some order, in pieces of any length, written to a file. */
+static void
+write_rows(const char *path, Vector *vector, int nrows, BytesView *texts)
+{
+	StorageWriter *storage;
+	BytesView  *written = palloc(nrows * sizeof(BytesView));
+	int32	   *rows = palloc(nrows * sizeof(int32));
+	FormatWriter *writer = begin_file(&storage, path, vector->type, unit_random_below(2) ? "zstd" : "none",
+									  unit_random_below(2) ? 0 : 20000);
+
+	for (int i = 0; i < nrows; i++)
+	{
+		rows[i] = unit_random_below(nrows);
+		written[i] = texts[rows[i]];
+	}
+	for (int done = 0; done < nrows;)
+	{
+		int			count = 1 + unit_random_below(1000);
+
+		count = Min(nrows - done, count);
+		format_write(writer, &vector, rows + done, count);
+		done += count;
+	}
+	end_file(writer, storage);
+	memcpy(texts, written, nrows * sizeof(BytesView));
+}
+
+/* A selection of a batch's rows: all (false), few, or many. */
+static bool
+choose_rows(int nrows, int32 *selection, int *nselected)
+{
+	int			density = unit_random_below(4);
+
+	*nselected = nrows;
+	if (density == 0)
+		return false;
+	*nselected = 0;
+	for (int row = 0; row < nrows; row++)
+	{
+		if (unit_random_below(density == 1 ? 2 : 100) == 0)
+			selection[(*nselected)++] = row;
+	}
+	return true;
+}
+
+static FormatReader *
+open_file(StorageFile **file, const char *path, const DataType *type)
+{
+	DataField	field = {.name = "c", .type = unconstify(DataType *, type)};
+	FormatReadOptions options = {.ncolumns = 1, .columns = &field};
+
+	*file = storage_open(path);
+	return format_open(&parquet_format, *file, &options);
+}
+
+static bool
+check_file(const char *path, const DataType *type, const BytesView *texts)
+{
+	StorageFile *file;
+	FormatReader *reader = open_file(&file, path, type);
+	Vector	   *vector = vector_create(type, BATCH_ROWS);
+	int32		selection[BATCH_ROWS];
+	bool		same = true;
+
+	while (same && format_next(reader))
+	{
+		int			nselected;
+		bool		some = choose_rows(reader->nrows, selection, &nselected);
+
+		if (nselected == 0)
+			continue;
+		format_read_column(reader, 0, some ? selection : NULL, nselected, vector);
+		vector_flatten(vector, some ? selection : NULL, nselected);
+		for (int i = 0; i < nselected && same; i++)
+		{
+			int			row = some ? selection[i] : i;
+
+			same = CHECK_BYTES(row_text(vector, row), texts[reader->first_row + row]);
+		}
+	}
+	format_close(reader);
+	storage_close(file);
+	return same;
+}
+
+static void
+test_files(void)
+{
+	for (int i = 0; i < 60; i++)
+	{
+		int			next_id = 1;
+		DataType   *type = random_nested_type(&next_id);
+		int			nrows = 1 + unit_random_below(unit_random_below(4) == 0 ? FILE_ROWS : MAX_ROWS);
+		BytesView  *texts = palloc(nrows * sizeof(BytesView));
+		Vector	   *vector = random_vector(type, nrows, texts);
+		const char *path = psprintf("%s/files-%d", unit_directory(), i);
+
+		write_rows(path, vector, nrows, texts);
+		for (int k = 0; k < 3; k++)
+			if (!check_file(path, type, texts))
+				return;
+		vector_free(vector);
+	}
+}
+
+static DataType *
+row_type(const char *const *names, const char *const *types, int nfields)
+{
+	DataType   *type = nested_type(TYPE_ROW, nfields);
+
+	type->nullable = true;
+	for (int i = 0; i < nfields; i++)
+	{
+		type->children[i].id = i;
+		type->children[i].name = pstrdup(names[i]);
+		type->children[i].type = type_parse_atomic(types[i]);
+	}
+	return type;
+}
+
+static DataType *
+array_of(DataType *element)
+{
+	DataType   *type = nested_type(TYPE_ARRAY, 1);
+
+	type->nullable = true;
+	type->children[0].type = element;
+	return type;
+}
+
+/* Fields of rows are found by name; those that are not there are null. */
+static void
+test_fields_by_name(void)
+{
+	static const char *const written_names[] = {"a", "b", "c"};
+	static const char *const written_types[] = {"INT", "STRING", "BIGINT"};
+	static const char *const read_names[] = {"c", "x", "a"};
+	static const char *const read_types[] = {"BIGINT", "STRING", "INT"};
+	static const char *const none[] = {"x", "y"};
+	DataType   *type = array_of(row_type(written_names, written_types, 3));
+	BytesView	texts[MAX_ROWS];
+	BytesView	expected[MAX_ROWS];
+	const char *path = psprintf("%s/by-name", unit_directory());
+	StorageWriter *storage;
+	FormatWriter *writer = begin_file(&storage, path, type, "none", 0);
+	Vector	   *vector = random_vector(type, MAX_ROWS, texts);
+
+	format_write(writer, &vector, NULL, MAX_ROWS);
+	end_file(writer, storage);
+	for (int kind = 0; kind < 2; kind++)
+	{
+		for (int row = 0; row < MAX_ROWS; row++)
+		{
+			const Vector *rows = vector->children[0];
+			ListView	list = vector->values.list[row];
+			StringInfoData text;
+
+			initStringInfo(&text);
+			appendStringInfoString(&text, vector_get(vector, row).isnull ? "null" : "[");
+			for (int i = 0; i < list.length && text.data[0] == '['; i++)
+			{
+				if (vector_get(rows, list.start + i).isnull)
+					appendStringInfoString(&text, "null;");
+				else if (kind == 1)
+					appendStringInfoString(&text, "(null,null,);");
+				else
+				{
+					appendStringInfoChar(&text, '(');
+					append_row(&text, rows->children[2], list.start + i);
+					appendStringInfoString(&text, ",null,");
+					append_row(&text, rows->children[0], list.start + i);
+					appendStringInfoString(&text, ",);");
+				}
+			}
+			if (text.data[0] == '[')
+				appendStringInfoChar(&text, ']');
+			expected[row].data = text.data;
+			expected[row].length = text.len;
+		}
+		check_file(path, array_of(kind == 0 ? row_type(read_names, read_types, 3) : row_type(none, read_types, 2)),
+				   expected);
+	}
+}
+
+static void
+test_refusals(void)
+{
+	static const char *const names[] = {"a"};
+	static const char *const types[] = {"INT"};
+	DataType   *type = array_of(row_type(names, types, 1));
+	DataType   *deep = type;
+	DataType   *required = array_of(type_parse_atomic("INT NOT NULL"));
+	DataType   *empty = nested_type(TYPE_ROW, 0);
+	const char *path = psprintf("%s/refused", unit_directory());
+	StorageWriter *storage;
+	StorageFile *file;
+	FormatWriter *writer = begin_file(&storage, path, type, "none", 0);
+	Vector	   *vector = vector_create(type, 1);
+
+	vector_set_all_null(vector, 1);
+	format_write(writer, &vector, NULL, 1);
+	end_file(writer, storage);
+	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "cannot be read as INT",
+				open_file(&file, path, type_parse_atomic("INT")));
+	storage_close(file);
+	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "cannot be read as INT",
+				open_file(&file, path, array_of(type_parse_atomic("INT"))));
+	storage_close(file);
+	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "cannot be read as ARRAY", open_file(&file, path, array_of(type)));
+	storage_close(file);
+
+	for (int i = 0; i < 70; i++)
+		deep = array_of(deep);
+	CHECK_ERROR(ERRCODE_PROGRAM_LIMIT_EXCEEDED, "cannot be written",
+				begin_file(&storage, psprintf("%s/refused-2", unit_directory()), deep, "none", 0));
+	storage_abort(storage);
+	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "cannot be written",
+				begin_file(&storage, psprintf("%s/refused-3", unit_directory()), empty, "none", 0));
+	storage_abort(storage);
+
+	vector = vector_create(required, 1);
+	vector->values.list[0] = (ListView) {0, 1};
+	vector_set_all_null(vector->children[0], 1);
+	writer = begin_file(&storage, psprintf("%s/refused-4", unit_directory()), required, "none", 0);
+	CHECK_ERROR(ERRCODE_NOT_NULL_VIOLATION, "null value in column \"c.element\"",
+				format_write(writer, &vector, NULL, 1));
+	storage_abort(storage);
+}
+
+/* Files with bits turned over give an error or something, but nothing else. */
+static void
+test_damaged_files(void)
+{
+	for (int i = 0; i < 300; i++)
+	{
+		static const uint8 zeros[16];
+		int			next_id = 1;
+		DataType   *type = random_nested_type(&next_id);
+		BytesView  *texts = palloc(40 * sizeof(BytesView));
+		const char *path = psprintf("%s/damaged-%d", unit_directory(), i);
+		StorageWriter *storage;
+		FormatWriter *writer = begin_file(&storage, path, type, "none", unit_random_below(2) ? 0 : 300);
+		Vector	   *vector = random_vector(type, 40, texts);
+		StorageFile *volatile file = NULL;
+		MemoryContext context = CurrentMemoryContext;
+		char	   *content;
+		size_t		length;
+
+		format_write(writer, &vector, NULL, 40);
+		end_file(writer, storage);
+		content = storage_read_whole(path, 0, false, &length);
+		for (int k = 0; k <= unit_random_below(3); k++)
+		{
+			size_t		at = unit_random() % length;
+
+			if (unit_random_below(2))
+				content[at] ^= 1 << unit_random_below(8);
+			else
+				memcpy(content + at, zeros, Min(length - at, sizeof(zeros)));
+		}
+		path = psprintf("%s/damaged-%d-again", unit_directory(), i);
+		storage = storage_create(path);
+		storage_append(storage, content, length);
+		storage_finish(storage);
+		PG_TRY();
+		{
+			StorageFile *opened;
+			FormatReader *reader = open_file(&opened, path, type);
+			Vector	   *out = vector_create(type, BATCH_ROWS);
+
+			file = opened;
+			while (format_next(reader))
+			{
+				format_read_column(reader, 0, NULL, reader->nrows, out);
+				for (int row = 0; row < reader->nrows; row++)
+					row_text(out, row);
+			}
+		}
+		PG_CATCH();
+		{
+			MemoryContextSwitchTo(context);
+			FlushErrorState();
+		}
+		PG_END_TRY();
+		if (file != NULL)
+			storage_close(file);
+	}
+}
+
 int
 main(void)
 {
@@ -351,5 +673,9 @@ main(void)
 	RUN(test_scalar_copy);
 	RUN(test_flatten);
 	RUN(test_constant);
+	RUN(test_files);
+	RUN(test_fields_by_name);
+	RUN(test_refusals);
+	RUN(test_damaged_files);
 	return unit_end();
 }

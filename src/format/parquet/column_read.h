@@ -2,8 +2,8 @@
  * column_read.h
  *		Reading one column of a Parquet file, row group by row group.
  *
- * A column is a cursor that only goes forward.  It opens its chunk when the
- * first row is asked for, goes past pages without wanted rows without
+ * A column, or one leaf of a nested column, is a cursor that only goes
+ * forward.  It opens its chunk when the first row is asked for, goes past pages without wanted rows without
  * decompressing them, and within a page past values without forming them.
  */
 #ifndef STREAMHOUSE_PARQUET_COLUMN_READ_H
@@ -24,7 +24,7 @@ typedef struct ParquetColumn
 {
 	ParquetFile *file;
 	ParquetPlace place;
-	const DataType *wanted;
+	const DataType *wanted;		/* NULL: only levels, no values */
 	const ParquetField *field;
 	Conversion	conversion;
 	ColumnScratch *scratch;
@@ -49,16 +49,23 @@ typedef struct ParquetColumn
 	bool		has_page;
 	bool		loaded;			/* decompressed, decoders are set */
 	int64		page_start;
-	int64		page_end;
+	int64		page_end;		/* UNKNOWN_ROWS: repetition levels will tell */
+	int64		values_seen;	/* of the pages so far, if none was jumped over */
 	int64		row;			/* where the decoders stand */
 	bool		has_levels;
-	RleDecoder	levels;
+	RleDecoder	levels;			/* of definition */
+	RleDecoder	repetitions;
 	bool		is_coded;		/* values are dictionary codes */
 	RleDecoder	codes;
 	ValueDecoder values;
 } ParquetColumn;
 
+#define UNKNOWN_ROWS (-1)
+
+/* ---- column_pages.c ---- */
+
 extern ColumnScratch *column_scratch_create(void);
+extern void column_damaged(const ParquetColumn *column, const char *detail);
 
 /* In CurrentMemoryContext.  ERROR when the file's type cannot become the wanted one. */
 extern void column_init(ParquetColumn *column, ParquetFile *file, const ParquetField *field, const char *name,
@@ -76,7 +83,17 @@ extern void column_end_group(ParquetColumn *column);
 /* Before the rows of a new batch are read. */
 extern void column_new_batch(ParquetColumn *column);
 
-/* Rows start .. start+nrows-1 of the row group, those selected, into out. */
+/* For those who read rows: the chunk is opened by the first page. */
+extern void column_next_page(ParquetColumn *column, int64 row);
+extern void column_load_page(ParquetColumn *column);
+extern void column_consider_index(ParquetColumn *column, int64 skipped_rows);
+
+/* ---- column_read.c ---- */
+
+extern void column_skip_values(ParquetColumn *column, int64 count);
+extern void column_read_plain(ParquetColumn *column, int count, int present, const bool *nulls, void *out);
+
+/* Of a flat column: rows start .. start+nrows-1 of the row group, those selected, into out. */
 extern void column_read(ParquetColumn *column, int64 start, int nrows, const int32 *selection, int nselected,
 						Vector *out);
 

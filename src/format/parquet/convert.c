@@ -440,11 +440,6 @@ conversion_init(Conversion *conversion, const ParquetPlace *place, const Parquet
 {
 	memset(conversion, 0, sizeof(*conversion));
 	conversion->multiplier = conversion->divisor = 1;
-	if (!field->flat)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of file \"%s\" is nested", place->column, place->path),
-				 errdetail("Nested columns are not supported.")));
 	if (!find_conversion(conversion, field, wanted))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

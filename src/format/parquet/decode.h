@@ -45,10 +45,11 @@ typedef struct RleDecoder
 
 extern void rle_init(RleDecoder *decoder, const ParquetPlace *place, const uint8 *data, size_t length, int bit_width);
 
-/* Bits only, without runs around them. */
-extern void rle_init_bits(RleDecoder *decoder, const ParquetPlace *place, const uint8 *data, size_t length);
+/* Packed values only, without runs around them. */
+extern void rle_init_bits(RleDecoder *decoder, const ParquetPlace *place, const uint8 *data, size_t length, int bit_width);
 extern void rle_read(RleDecoder *decoder, int count, int32 *out);
 extern void rle_read_bits(RleDecoder *decoder, int count, uint8 *out);	/* bit width 1, to 0 and 1 */
+extern void rle_read_levels(RleDecoder *decoder, int count, uint8 *out);	/* bit width 8 at most */
 extern void rle_skip(RleDecoder *decoder, int64 count);
 
 /* DELTA_BINARY_PACKED (decode_delta.c). */

@@ -9,6 +9,8 @@
 
 #include "format/parquet/decode.h"
 
+#define LEVELS_AT_ONCE 256
+
 #define ONE_IN_EACH_BYTE UINT64CONST(0x0101010101010101)
 
 void
@@ -24,11 +26,11 @@ rle_init(RleDecoder *decoder, const ParquetPlace *place, const uint8 *data, size
 }
 
 void
-rle_init_bits(RleDecoder *decoder, const ParquetPlace *place, const uint8 *data, size_t length)
+rle_init_bits(RleDecoder *decoder, const ParquetPlace *place, const uint8 *data, size_t length, int bit_width)
 {
-	rle_init(decoder, place, data + length, 0, 1);
+	rle_init(decoder, place, data + length, 0, bit_width);
 	decoder->packed = data;
-	decoder->packed_left = (uint64) length * 8;
+	decoder->packed_left = (uint64) length * 8 / bit_width;
 }
 
 static uint64
@@ -259,6 +261,58 @@ rle_read_bits(RleDecoder *decoder, int count, uint8 *out)
 		{
 			n = (int) Min((uint64) count, decoder->packed_left);
 			read_packed_bits(decoder, n, out);
+		}
+		else
+		{
+			next_run(decoder);
+			continue;
+		}
+		out += n;
+		count -= n;
+	}
+}
+
+/* Packed values, narrowed to bytes. */
+static void
+read_packed_levels(RleDecoder *decoder, int count, uint8 *out)
+{
+	int32		unpacked[LEVELS_AT_ONCE];
+
+	while (count > 0)
+	{
+		int			n = Min(count, LEVELS_AT_ONCE);
+
+		read_packed(decoder, n, unpacked);
+		for (int i = 0; i < n; i++)
+			out[i] = (uint8) unpacked[i];
+		out += n;
+		count -= n;
+	}
+}
+
+void
+rle_read_levels(RleDecoder *decoder, int count, uint8 *out)
+{
+	Assert(decoder->bit_width <= 8);
+	if (decoder->bit_width == 1)
+	{
+		rle_read_bits(decoder, count, out);
+		return;
+	}
+	while (count > 0)
+	{
+		int			n;
+
+		if (decoder->repeat_left > 0)
+		{
+			n = (int) Min((uint64) count, decoder->repeat_left);
+			memset(out, decoder->repeat_value, n);
+			decoder->repeat_left -= n;
+		}
+		else if (decoder->packed_left > 0)
+		{
+			n = (int) Min((uint64) count, decoder->packed_left);
+			read_packed_levels(decoder, n, out);
 		}
 		else
 		{

@@ -139,7 +139,7 @@ boolean_skip(ValueDecoder *decoder, int64 count)
 static void
 boolean_bits_init(ValueDecoder *decoder)
 {
-	rle_init_bits(&decoder->bits, &decoder->place, decoder->cursor, decoder->end - decoder->cursor);
+	rle_init_bits(&decoder->bits, &decoder->place, decoder->cursor, decoder->end - decoder->cursor, 1);
 	decoder->read = boolean_read;
 	decoder->skip = boolean_skip;
 }

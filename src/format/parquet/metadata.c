@@ -6,14 +6,13 @@
 
 #include "format/parquet/metadata.h"
 
+#define MAX_LEVELS 200			/* of fields in each other */
+
 /* An element of the schema's tree, in the order of a walk from its root. */
 typedef struct SchemaElement
 {
 	ParquetField field;
 	bool		has_type;
-	bool		has_repetition;
-	ParquetRepetition repetition;
-	int32		nchildren;
 	bool		has_logical_type;
 	bool		has_converted_type;
 	int32		converted_type;
@@ -229,14 +228,14 @@ read_schema_element(ThriftReader *reader, SchemaElement *element)
 				value = read_i32(reader, type);
 				if (value < PARQUET_REQUIRED || value > PARQUET_REPEATED)
 					damaged(reader, "A column has an unknown repetition.");
-				element->repetition = (ParquetRepetition) value;
+				element->field.repetition = (ParquetRepetition) value;
 				break;
 			case 4:
 				thrift_expect(reader, type, THRIFT_BINARY);
 				element->field.name = thrift_read_string(reader);
 				break;
 			case 5:
-				element->nchildren = read_i32(reader, type);
+				element->field.nchildren = read_i32(reader, type);
 				break;
 			case 6:
 				element->converted_type = read_i32(reader, type);
@@ -264,58 +263,81 @@ read_schema_element(ThriftReader *reader, SchemaElement *element)
 		apply_converted_type(&element->field, element->converted_type);
 	if (element->field.name == NULL)
 		damaged(reader, "A column has no name.");
-	if (element->nchildren < 0)
+	if (element->field.nchildren < 0)
 		damaged(reader, "A column has an impossible number of children.");
 }
 
-static void
-finish_field(ThriftReader *reader, const SchemaElement *element, ParquetField *field)
+/* What is read of a schema that comes as a walk through its tree. */
+typedef struct SchemaWalk
 {
-	*field = element->field;
-	field->flat = element->has_type && element->nchildren == 0 && element->repetition != PARQUET_REPEATED;
-	field->optional = element->repetition == PARQUET_OPTIONAL;
-	if (field->flat && field->type == PARQUET_FIXED_LEN_BYTE_ARRAY && field->type_length <= 0)
-		parquet_damaged(reader->path, field->name, "Its values have no length.");
+	ThriftReader *reader;
+	ParquetMetadata *metadata;
+	uint32		left;			/* elements not yet read */
+} SchemaWalk;
+
+static void read_children(SchemaWalk *walk, ParquetField *parent, int level);
+
+static void
+next_element(SchemaWalk *walk, SchemaElement *element)
+{
+	if (walk->left == 0)
+		damaged(walk->reader, "Its schema has fewer columns than it says.");
+	walk->left--;
+	read_schema_element(walk->reader, element);
+	/* before memory is allocated for them */
+	if ((uint32) element->field.nchildren > walk->left)
+		damaged(walk->reader, "Its schema has fewer columns than it says.");
 }
 
-/* The elements come as a walk through the tree; fields are the root's children. */
+static void
+read_field(SchemaWalk *walk, const ParquetField *parent, ParquetField *field, int level)
+{
+	SchemaElement element;
+
+	next_element(walk, &element);
+	*field = element.field;
+	field->leaf = walk->metadata->nleaves;
+	field->max_definition = parent->max_definition + (field->repetition != PARQUET_REQUIRED);
+	field->max_repetition = parent->max_repetition + (field->repetition == PARQUET_REPEATED);
+	if (field->nchildren > 0)
+		read_children(walk, field, level + 1);
+	else if (element.has_type)
+	{
+		walk->metadata->nleaves++;
+		field->flat = level == 0 && field->repetition != PARQUET_REPEATED;
+		if (field->type == PARQUET_FIXED_LEN_BYTE_ARRAY && field->type_length <= 0)
+			parquet_damaged(walk->reader->path, field->name, "Its values have no length.");
+	}
+	else
+		parquet_damaged(walk->reader->path, field->name, "It has neither a type nor children.");
+}
+
+static void
+read_children(SchemaWalk *walk, ParquetField *parent, int level)
+{
+	if (level == MAX_LEVELS)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("columns of file \"%s\" are nested too deeply", walk->reader->path)));
+	parent->children = palloc0(Max(parent->nchildren, 1) * sizeof(ParquetField));
+	for (int i = 0; i < parent->nchildren; i++)
+		read_field(walk, parent, &parent->children[i], level);
+}
+
 static void
 read_schema(ThriftReader *reader, ThriftType type, ParquetMetadata *metadata)
 {
-	uint32		left = read_struct_list(reader, type);
-	SchemaElement element;
-	int			nfields;
+	SchemaWalk	walk = {reader, metadata};
+	SchemaElement root;
 
-	if (left == 0 || metadata->fields != NULL)
+	walk.left = read_struct_list(reader, type);
+	if (walk.left == 0 || metadata->fields != NULL)
 		damaged(reader, "Its schema is missing, or there twice.");
-	read_schema_element(reader, &element);
-	left--;
-	if ((uint32) element.nchildren > left)
-		damaged(reader, "Its schema has fewer columns than it says.");
-	nfields = element.nchildren;
-	metadata->fields = palloc0(Max(nfields, 1) * sizeof(ParquetField));
-	metadata->nfields = nfields;
-	for (int i = 0; i < nfields; i++)
-	{
-		int64		open = 1;	/* elements of this field's tree not yet read */
-		int			first_leaf = metadata->nleaves;
-
-		for (bool first = true; open > 0; first = false)
-		{
-			if (left-- == 0)
-				damaged(reader, "Its schema has fewer columns than it says.");
-			read_schema_element(reader, &element);
-			if (first)
-				finish_field(reader, &element, &metadata->fields[i]);
-			else
-				pfree(element.field.name);
-			open += element.nchildren - 1;
-			if (element.has_type && element.nchildren == 0)
-				metadata->nleaves++;
-		}
-		metadata->fields[i].leaf = first_leaf;
-	}
-	if (left > 0)
+	next_element(&walk, &root);
+	read_children(&walk, &root.field, 0);
+	metadata->nfields = root.field.nchildren;
+	metadata->fields = root.field.children;
+	if (walk.left > 0)
 		damaged(reader, "Its schema has more columns than it says.");
 }
 
@@ -401,15 +423,27 @@ metadata_read(ParquetMetadata *metadata, const ParquetFile *file)
 		damaged(&reader, "The number of its rows is missing or impossible.");
 }
 
+static const ParquetField *
+find_field(const ParquetField *fields, int nfields, const char *name)
+{
+	for (int i = 0; i < nfields; i++)
+	{
+		if (strcmp(fields[i].name, name) == 0)
+			return &fields[i];
+	}
+	return NULL;
+}
+
+const ParquetField *
+parquet_child(const ParquetField *field, const char *name)
+{
+	return find_field(field->children, field->nchildren, name);
+}
+
 const ParquetField *
 metadata_field(const ParquetMetadata *metadata, const char *name)
 {
-	for (int i = 0; i < metadata->nfields; i++)
-	{
-		if (strcmp(metadata->fields[i].name, name) == 0)
-			return &metadata->fields[i];
-	}
-	return NULL;
+	return find_field(metadata->fields, metadata->nfields, name);
 }
 
 /* ---- row groups ---- */

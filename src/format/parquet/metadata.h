@@ -35,13 +35,21 @@ typedef enum ParquetTimeUnit
 	PARQUET_NANOS
 } ParquetTimeUnit;
 
-/* A column of the file's schema, at its top level. */
+/*
+ * A field of the file's schema: a column, or one within.  Levels count, from
+ * the root to it: of definition the optional and repeated fields, of
+ * repetition the repeated ones.
+ */
 typedef struct ParquetField
 {
 	char	   *name;
-	bool		flat;			/* one value or null a row; the rest is only set if so */
-	int			leaf;			/* number of its chunk in each row group */
-	bool		optional;
+	bool		flat;			/* a column with one value or null a row */
+	int			leaf;			/* number of its chunk, or of its first one, in each row group */
+	ParquetRepetition repetition;
+	int			max_definition;
+	int			max_repetition;
+	int			nchildren;		/* 0: it has values, and the rest is set */
+	struct ParquetField *children;
 	ParquetType type;
 	int32		type_length;	/* of fixed length byte arrays */
 	ParquetMeaning meaning;
@@ -102,6 +110,7 @@ typedef struct ParquetRowGroup
 extern void metadata_read(ParquetMetadata *metadata, const ParquetFile *file);
 
 /* By name; NULL when there is none. */
+extern const ParquetField *parquet_child(const ParquetField *field, const char *name);
 extern const ParquetField *metadata_field(const ParquetMetadata *metadata, const char *name);
 
 /*

@@ -93,7 +93,7 @@ read_i32(ThriftReader *thrift, ThriftType type)
 
 /*
  * DataPageHeader and DictionaryPageHeader: number of values and encoding come
- * first in both; the levels' encoding (field 3) only in data pages.
+ * first in both; the levels' encodings (fields 3 and 4) only in data pages.
  */
 static void
 parse_page_header(ThriftReader *thrift, ThriftType type, PageHeader *header)
@@ -111,6 +111,8 @@ parse_page_header(ThriftReader *thrift, ThriftType type, PageHeader *header)
 			header->encoding = (ParquetEncoding) read_i32(thrift, type);
 		else if (id == 3 && type == THRIFT_I32)
 			header->level_encoding = (ParquetEncoding) read_i32(thrift, type);
+		else if (id == 4 && type == THRIFT_I32)
+			header->repetition_encoding = (ParquetEncoding) read_i32(thrift, type);
 		else
 			thrift_skip(thrift, type);
 	}
@@ -136,6 +138,9 @@ parse_page_header_v2(ThriftReader *thrift, ThriftType type, PageHeader *header)
 				break;
 			case 2:
 				header->num_nulls = read_i32(thrift, type);
+				break;
+			case 3:
+				header->num_rows = read_i32(thrift, type);
 				break;
 			case 4:
 				header->encoding = (ParquetEncoding) read_i32(thrift, type);

@@ -40,8 +40,10 @@ typedef struct PageHeader
 	int32		num_values;
 	ParquetEncoding encoding;
 	/* data pages */
-	ParquetEncoding level_encoding;
+	ParquetEncoding level_encoding; /* of definition levels */
+	ParquetEncoding repetition_encoding;
 	/* version 2 */
+	int32		num_rows;
 	uint32		levels_length;
 	uint32		repetition_length;
 	int32		num_nulls;
@@ -51,7 +53,7 @@ typedef struct PageHeader
 /* A page's body, decompressed. */
 typedef struct PageBody
 {
-	const uint8 *levels;		/* of version 2, else NULL: in front of the values */
+	const uint8 *levels;		/* of version 2, behind those of repetition; else NULL: in front of the values */
 	const uint8 *values;
 	size_t		length;			/* of values */
 } PageBody;

@@ -329,7 +329,7 @@ cursor_set_page(PageCursor *cursor, int page)
 	else
 		statistics_bounds(column->field, column->conversion, column->wanted,
 						  bounds->min, bounds->max, false, &cursor->statistics);
-	if (!column->field->optional)
+	if (column->field->repetition == PARQUET_REQUIRED)
 		cursor->null_count = 0;
 	else if (cursor->null_count > rows)
 		cursor->null_count = -1;

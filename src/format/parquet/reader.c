@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "format/parquet/column_read.h"
+#include "format/parquet/nested_read.h"
 #include "format/parquet/parquet.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -18,8 +19,19 @@
 #define MIN_WINDOW_BYTES (512 * 1024)
 #define MAX_WINDOW_BYTES (8 * 1024 * 1024)
 
-/* Batches of long strings have fewer rows, so that they do not take more than about this. */
+/* Batches of long strings or arrays have fewer rows, so that they do not take more than about this. */
 #define BATCH_BYTES (32 * 1024 * 1024)
+#define ELEMENT_BYTES 16		/* of an element in memory, about */
+
+/* A column that is asked for. */
+typedef struct ReaderColumn
+{
+	const DataType *wanted;
+	bool		in_predicate;
+	const ParquetField *field;	/* NULL: the file lacks it */
+	ParquetColumn *flat;		/* either of the two */
+	NestedColumn *nested;
+} ReaderColumn;
 
 typedef struct ParquetReader
 {
@@ -32,9 +44,9 @@ typedef struct ParquetReader
 	ParquetMetadata metadata;
 	bool	   *wanted_leaves;
 	const Predicate *predicate;
-	bool	   *predicate_columns;	/* used by it */
-	const DataType **types;		/* wanted, by column */
-	ParquetColumn *columns;
+	ReaderColumn *columns;
+	int			nleaves;		/* to be read */
+	ParquetColumn **leaves;
 
 	/* the row group */
 	ParquetRowGroup row_group;
@@ -50,30 +62,79 @@ typedef struct ParquetReader
 /* ---- opening ---- */
 
 static void
+add_leaf(ParquetReader *reader, ParquetColumn *leaf)
+{
+	reader->leaves = repalloc(reader->leaves, (reader->nleaves + 1) * sizeof(ParquetColumn *));
+	reader->leaves[reader->nleaves++] = leaf;
+	reader->wanted_leaves[leaf->field->leaf] = true;
+}
+
+static void
+open_flat_column(const NestedSource *source, ReaderColumn *column, const char *name)
+{
+	if (!column->field->flat)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of file \"%s\" cannot be read as %s",
+						name, source->file->path, type_to_text(column->wanted)),
+				 errdetail("It is a nested column.")));
+	column->flat = palloc(sizeof(ParquetColumn));
+	column_init(column->flat, source->file, column->field, name, column->wanted, source->scratch,
+				source->batch_context, source->window_bytes);
+}
+
+static void
 open_columns(ParquetReader *reader, const FormatReadOptions *options)
 {
-	ColumnScratch *scratch = column_scratch_create();
 	size_t		window = WINDOW_BUDGET_BYTES / Max(options->ncolumns, 1);
+	NestedSource source = {
+		.file = &reader->file,
+		.scratch = column_scratch_create(),
+		.batch_context = reader->batch_context,
+		.window_bytes = Max(MIN_WINDOW_BYTES, Min(window, MAX_WINDOW_BYTES))
+	};
 
-	window = Max(MIN_WINDOW_BYTES, Min(window, MAX_WINDOW_BYTES));
-	reader->base.ncolumns = options->ncolumns;
-	reader->base.present = palloc0(Max(options->ncolumns, 1) * sizeof(bool));
-	reader->columns = palloc0(Max(options->ncolumns, 1) * sizeof(ParquetColumn));
-	reader->types = palloc(Max(options->ncolumns, 1) * sizeof(DataType *));
-	reader->wanted_leaves = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(bool));
 	for (int i = 0; i < options->ncolumns; i++)
 	{
 		const DataField *wanted = &options->columns[i];
-		const ParquetField *field = metadata_field(&reader->metadata, wanted->name);
+		ReaderColumn *column = &reader->columns[i];
 
-		reader->types[i] = wanted->type;
-		if (field == NULL)
+		column->wanted = wanted->type;
+		column->field = metadata_field(&reader->metadata, wanted->name);
+		if (column->field == NULL)
 			continue;
-		column_init(&reader->columns[i], &reader->file, field, pstrdup(wanted->name), wanted->type,
-					scratch, reader->batch_context, window);
 		reader->base.present[i] = true;
-		reader->wanted_leaves[field->leaf] = true;
+		if (type_is_nested(wanted->type))
+		{
+			column->nested = nested_column_create(&source, column->field, pstrdup(wanted->name), wanted->type);
+			for (int k = 0; k < column->nested->nleaves; k++)
+				add_leaf(reader, &column->nested->leaves[k]->column);
+		}
+		else
+		{
+			open_flat_column(&source, column, pstrdup(wanted->name));
+			add_leaf(reader, column->flat);
+		}
 	}
+}
+
+static void
+make_columns(ParquetReader *reader, const FormatReadOptions *options)
+{
+	int			ncolumns = options->ncolumns;
+	bool	   *in_predicate = palloc0(Max(ncolumns, 1) * sizeof(bool));
+
+	reader->base.ncolumns = ncolumns;
+	reader->base.present = palloc0(Max(ncolumns, 1) * sizeof(bool));
+	reader->columns = palloc0(Max(ncolumns, 1) * sizeof(ReaderColumn));
+	reader->leaves = palloc(sizeof(ParquetColumn *));
+	reader->wanted_leaves = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(bool));
+	reader->predicate = options->predicate;
+	if (reader->predicate != NULL)
+		predicate_columns(reader->predicate, in_predicate);
+	for (int i = 0; i < ncolumns; i++)
+		reader->columns[i].in_predicate = in_predicate[i];
+	pfree(in_predicate);
 }
 
 FormatReader *
@@ -89,12 +150,9 @@ parquet_open(StorageFile *file, const FormatReadOptions *options)
 	parquet_file_open(&reader->file, file, options->file_size,
 					  options->counters != NULL ? options->counters : &reader->own_counters);
 	metadata_read(&reader->metadata, &reader->file);
+	make_columns(reader, options);
 	open_columns(reader, options);
 	reader->row_group.chunks = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(ParquetChunk));
-	reader->predicate = options->predicate;
-	reader->predicate_columns = palloc0(Max(options->ncolumns, 1) * sizeof(bool));
-	if (reader->predicate != NULL)
-		predicate_columns(reader->predicate, reader->predicate_columns);
 	reader->base.file_rows = reader->metadata.num_rows;
 	reader->file.counters->row_groups += reader->metadata.nrow_groups;
 	MemoryContextSwitchTo(old);
@@ -127,20 +185,24 @@ describe_columns(ParquetReader *reader)
 
 	for (int i = 0; i < reader->base.ncolumns; i++)
 	{
-		ParquetColumn *column = &reader->columns[i];
+		const ReaderColumn *column = &reader->columns[i];
 		IndexedColumn *indexed = &columns[i];
 
-		indexed->used = reader->predicate_columns[i];
-		indexed->wanted = reader->types[i];
-		if (!reader->base.present[i])
+		indexed->wanted = column->wanted;
+		indexed->field = column->field;
+		if (column->field == NULL)
 		{
+			indexed->used = column->in_predicate;
 			indexed->statistics.has_null_count = true;
 			indexed->statistics.null_count = reader->row_group.num_rows;
 			continue;
 		}
-		indexed->place = &column->place;
-		indexed->field = column->field;
-		indexed->conversion = &column->conversion;
+		/* nothing is known of nested columns */
+		if (column->flat == NULL)
+			continue;
+		indexed->used = column->in_predicate;
+		indexed->place = &column->flat->place;
+		indexed->conversion = &column->flat->conversion;
 		indexed->chunk = &reader->row_group.chunks[column->field->leaf];
 		if (indexed->used)
 			statistics_of_chunk(indexed->field, indexed->conversion, indexed->wanted,
@@ -183,17 +245,22 @@ choose_rows(ParquetReader *reader, IndexedColumn *columns)
 
 /* ---- moving ---- */
 
-/* How many rows a batch may have so that its strings are not too many bytes. */
+/* How many rows a batch may have so that its strings and elements are not too many bytes. */
 static int
 choose_batch_rows(ParquetReader *reader)
 {
 	double		bytes = 0;
 	double		rows;
 
-	for (int i = 0; i < reader->base.ncolumns; i++)
+	for (int i = 0; i < reader->nleaves; i++)
 	{
-		if (reader->base.present[i] && reader->types[i]->physical == PHYSICAL_BYTES)
-			bytes += reader->row_group.chunks[reader->columns[i].field->leaf].uncompressed_size;
+		const ParquetColumn *leaf = reader->leaves[i];
+		const ParquetChunk *chunk = &reader->row_group.chunks[leaf->field->leaf];
+
+		if (leaf->field->max_repetition > 0)
+			bytes += (double) chunk->num_values * ELEMENT_BYTES;
+		if (leaf->wanted != NULL && leaf->wanted->physical == PHYSICAL_BYTES)
+			bytes += chunk->uncompressed_size;
 	}
 	if (bytes <= 0)
 		return BATCH_ROWS;
@@ -206,14 +273,18 @@ end_group(ParquetReader *reader)
 {
 	if (!reader->in_group)
 		return;
-	for (int i = 0; i < reader->base.ncolumns; i++)
-	{
-		if (reader->base.present[i])
-			column_end_group(&reader->columns[i]);
-	}
+	for (int i = 0; i < reader->nleaves; i++)
+		column_end_group(reader->leaves[i]);
 	reader->group_start += reader->row_group.num_rows;
 	reader->in_group = false;
 	MemoryContextReset(reader->group_context);
+}
+
+static void
+begin_leaf(ParquetReader *reader, ParquetColumn *leaf, OffsetIndex *offsets)
+{
+	column_begin_group(leaf, &reader->row_group.chunks[leaf->field->leaf], reader->row_group.num_rows,
+					   reader->ranges, reader->nranges, offsets);
 }
 
 static void
@@ -221,11 +292,17 @@ begin_group(ParquetReader *reader, const IndexedColumn *indexed)
 {
 	for (int i = 0; i < reader->base.ncolumns; i++)
 	{
-		ParquetColumn *column = &reader->columns[i];
+		ReaderColumn *column = &reader->columns[i];
 
-		if (reader->base.present[i])
-			column_begin_group(column, &reader->row_group.chunks[column->field->leaf], reader->row_group.num_rows,
-							   reader->ranges, reader->nranges, indexed[i].offsets);
+		if (column->flat != NULL)
+			begin_leaf(reader, column->flat, indexed[i].offsets);
+		if (column->nested == NULL)
+			continue;
+		for (int k = 0; k < column->nested->nleaves; k++)
+		{
+			begin_leaf(reader, &column->nested->leaves[k]->column, NULL);
+			leaf_begin_group(column->nested->leaves[k]);
+		}
 	}
 	reader->batch_rows = choose_batch_rows(reader);
 	reader->range = 0;
@@ -267,11 +344,8 @@ parquet_next(FormatReader *base)
 	ParquetReader *reader = (ParquetReader *) base;
 	int64		left;
 
-	for (int i = 0; i < base->ncolumns; i++)
-	{
-		if (base->present[i])
-			column_new_batch(&reader->columns[i]);
-	}
+	for (int i = 0; i < reader->nleaves; i++)
+		column_new_batch(reader->leaves[i]);
 	MemoryContextReset(reader->batch_context);
 	if (reader->in_group && reader->position == reader->ranges[reader->range].end &&
 		++reader->range < reader->nranges)
@@ -293,6 +367,11 @@ void
 parquet_read_column(FormatReader *base, int column, const int32 *selection, int nselected, Vector *out)
 {
 	ParquetReader *reader = (ParquetReader *) base;
+	ReaderColumn *wanted = &reader->columns[column];
+	int64		start = reader->position - base->nrows;
 
-	column_read(&reader->columns[column], reader->position - base->nrows, base->nrows, selection, nselected, out);
+	if (wanted->nested != NULL)
+		nested_column_read(wanted->nested, start, base->nrows, selection, nselected, out);
+	else
+		column_read(wanted->flat, start, base->nrows, selection, nselected, out);
 }

@@ -96,7 +96,7 @@ statistics_of_chunk(const ParquetField *field, const Conversion *conversion, con
 		statistics_bounds(field, conversion, wanted, statistics->old_min, statistics->old_max, true, out);
 	else
 		statistics_bounds(field, conversion, wanted, statistics->min_value, statistics->max_value, false, out);
-	if (!field->optional)
+	if (field->repetition == PARQUET_REQUIRED)
 		out->has_null_count = true;
 	else if (statistics->has_null_count && statistics->null_count >= 0 && statistics->null_count <= num_rows)
 	{
