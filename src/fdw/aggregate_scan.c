@@ -350,19 +350,13 @@ static bool
 known_of_file(LakeTable *table, const DataFileMeta *file, const AggregationItem *item, Scalar *value, int64 *count)
 {
 	ColumnStatistics statistics;
+	int64		deleted = deletion_vector_cardinality(file);
 
-	*count = file->row_count;
+	*count = file->row_count - deleted;
 	if (item->kind == AGGREGATE_COUNT_ROWS)
-	{
-		int64		deleted = deletion_vector_cardinality(file);
-
-		*count -= deleted;
-		return deleted >= 0;
-	}
-	/* of the values of deleted rows nothing is known */
-	if (file->deletions != NULL)
-		return false;
-	if (!file_column_statistics(table, file, item->argument->column, &statistics) || !statistics.has_null_count ||
+		return deleted >= 0 && deleted <= file->row_count;
+	if (deleted != 0 ||
+		!file_column_statistics(table, file, item->argument->column, &statistics) || !statistics.has_null_count ||
 		statistics.null_count > file->row_count)
 		return false;
 	*count -= statistics.null_count;

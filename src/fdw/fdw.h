@@ -13,6 +13,7 @@
 
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "utils/rel.h"
@@ -90,6 +91,10 @@ extern List *table_lake_options(Oid relid); /* OptionPair *: Paimon's own */
  * RELATION_WRITE fails under streamhouse.as_of.
  */
 extern ForeignRelation *foreign_relation_open(Relation relation, RelationAccess access, MemoryContext statement);
+
+/* The same for a parallel worker: it reads what its leader does. */
+extern ForeignRelation *foreign_relation_open_shared(Relation relation, const LakeSnapshot *snapshot,
+													 int64 schema_id);
 extern void foreign_relation_close(ForeignRelation *foreign);
 
 /*
@@ -131,6 +136,14 @@ extern TupleTableSlot *streamhouseIterateForeignScan(ForeignScanState *node);
 extern void streamhouseReScanForeignScan(ForeignScanState *node);
 extern void streamhouseEndForeignScan(ForeignScanState *node);
 
+/* parallel.c: callbacks */
+extern bool streamhouseIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+extern Size streamhouseEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt);
+extern void streamhouseInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate);
+extern void streamhouseReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate);
+extern void streamhouseInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordinate);
+extern void streamhouseShutdownForeignScan(ForeignScanState *node);
+
 /* modify.c: callbacks */
 extern void streamhouseAddForeignUpdateTargets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte,
 											   Relation target_relation);
@@ -162,6 +175,9 @@ extern void streamhouseExecForeignTruncate(List *relations, DropBehavior behavio
  * table, so that the snapshot's files do not count.
  */
 extern List *transaction_pending_entries(const char *location, bool *truncated);
+
+/* Has this transaction made or written the table? */
+extern bool transaction_has_changed(const char *location);
 
 /*
  * Make a lake table when the transaction commits; schema is copied.  ERROR when

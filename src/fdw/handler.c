@@ -26,6 +26,13 @@ streamhouse_fdw_handler(PG_FUNCTION_ARGS)
 	routine->EndForeignScan = streamhouseEndForeignScan;
 	routine->ExplainForeignScan = streamhouseExplainForeignScan;
 
+	routine->IsForeignScanParallelSafe = streamhouseIsForeignScanParallelSafe;
+	routine->EstimateDSMForeignScan = streamhouseEstimateDSMForeignScan;
+	routine->InitializeDSMForeignScan = streamhouseInitializeDSMForeignScan;
+	routine->ReInitializeDSMForeignScan = streamhouseReInitializeDSMForeignScan;
+	routine->InitializeWorkerForeignScan = streamhouseInitializeWorkerForeignScan;
+	routine->ShutdownForeignScan = streamhouseShutdownForeignScan;
+
 	routine->AddForeignUpdateTargets = streamhouseAddForeignUpdateTargets;
 	routine->PlanForeignModify = streamhousePlanForeignModify;
 	routine->BeginForeignModify = streamhouseBeginForeignModify;

@@ -16,7 +16,6 @@ typedef struct RelationPlan
 	List	   *pushed;			/* RestrictInfo *: (in part) for the reader */
 	List	   *exact;			/* those of them that the executor need not look at */
 	QualTarget	target;			/* of expressions on the relation's columns */
-	bool		unpublished;	/* this transaction has written to the table */
 	double		total_rows;
 	double		rows;			/* physical, in the files chosen */
 	double		bytes;
@@ -38,5 +37,11 @@ extern ForeignScan *make_upper_plan(ForeignPath *best_path, List *tlist);
 
 /* The cost of reading the files chosen, before anything is done with a row. */
 extern double relation_read_cost(const RelationPlan *plan);
+
+/* How many parallel workers may read the relation; 0: none. */
+extern int	relation_workers(const RelOptInfo *baserel);
+
+/* How much less each of them has to do, their leader included. */
+extern double parallel_divisor(int workers);
 
 #endif							/* STREAMHOUSE_FDW_PLAN_H */

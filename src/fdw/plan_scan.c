@@ -9,11 +9,13 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/memutils.h"
@@ -113,27 +115,69 @@ relation_read_cost(const RelationPlan *plan)
 	return seq_page_cost * ceil(plan->bytes / BLCKSZ);
 }
 
+/*
+ * A path of the relation's rows, read by so many parallel workers (0: none)
+ * with the leader's help.
+ */
+static ForeignPath *
+make_scan_path(PlannerInfo *root, RelOptInfo *baserel, int workers)
+{
+	const RelationPlan *plan = baserel->fdw_private;
+	Cost		startup_cost = baserel->baserestrictcost.startup;
+	Cost		run_cost;
+	double		divisor = parallel_divisor(workers);
+	ForeignPath *path;
+
+	run_cost = (cpu_tuple_cost + baserel->baserestrictcost.per_tuple) * plan->rows / divisor;
+	path = create_foreignscan_path(root, baserel,
+								   NULL,	/* default pathtarget */
+								   clamp_row_est(baserel->rows / divisor),
+								   0,	/* disabled_nodes */
+								   startup_cost,
+								   startup_cost + relation_read_cost(plan) + run_cost,
+								   NIL, /* no pathkeys */
+								   baserel->lateral_relids,
+								   NULL,	/* no outer path */
+								   NIL, /* no join clauses */
+								   NIL);	/* nothing private */
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_workers = workers;
+
+	/* a worker that scans for itself would not see its leader's snapshot */
+	path->path.parallel_safe = workers > 0;
+	return path;
+}
+
+double
+parallel_divisor(int workers)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
+
+	/* as the server reckons: the leader helps less, the more there are to be served */
+	return workers > 0 ? workers + Max(leader, 0) : 1;
+}
+
+int
+relation_workers(const RelOptInfo *baserel)
+{
+	const RelationPlan *plan = baserel->fdw_private;
+	double		pages = plan->rows * (baserel->reltarget->width + SizeofHeapTupleHeader) / BLCKSZ;
+
+	if (!baserel->consider_parallel || !bms_is_empty(baserel->lateral_relids) || plan->splits < 2)
+		return 0;
+	return Min(compute_parallel_worker(unconstify(RelOptInfo *, baserel), Max(pages, plan->bytes / BLCKSZ), -1,
+									   max_parallel_workers_per_gather),
+			   plan->splits - (parallel_leader_participation ? 1 : 0));
+}
+
 void
 streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	RelationPlan *plan = baserel->fdw_private;
-	Cost		startup_cost = baserel->baserestrictcost.startup;
-	Cost		total_cost = startup_cost;
+	int			workers = relation_workers(baserel);
 
-	total_cost += relation_read_cost(plan);
-	total_cost += (cpu_tuple_cost + baserel->baserestrictcost.per_tuple) * plan->rows;
-	add_path(baserel, (Path *)
-			 create_foreignscan_path(root, baserel,
-									 NULL,	/* default pathtarget */
-									 baserel->rows,
-									 0, /* disabled_nodes */
-									 startup_cost,
-									 total_cost,
-									 NIL,	/* no pathkeys */
-									 baserel->lateral_relids,
-									 NULL,	/* no outer path */
-									 NIL,	/* no join clauses */
-									 NIL)); /* nothing private */
+	add_path(baserel, (Path *) make_scan_path(root, baserel, 0));
+	if (workers > 0)
+		add_partial_path(baserel, (Path *) make_scan_path(root, baserel, workers));
 }
 
 /* The attribute numbers that rows must have: those of the output and of the executor's filters. */

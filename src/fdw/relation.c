@@ -288,6 +288,28 @@ open_for_writing(ForeignRelation *foreign)
 		foreign->table = open_or_refuse(foreign->address);
 }
 
+static void
+prepare_reading(ForeignRelation *foreign)
+{
+	options_check_readable(foreign->table->schema, foreign->table->options, foreign->table->name);
+	map_columns(foreign);
+}
+
+ForeignRelation *
+foreign_relation_open_shared(Relation relation, const LakeSnapshot *snapshot, int64 schema_id)
+{
+	ForeignRelation *foreign = palloc0(sizeof(ForeignRelation));
+
+	foreign->relation = relation;
+	foreign->address = table_address(RelationGetRelid(relation), false);
+	foreign->table = open_or_refuse(foreign->address);
+	if (foreign->table->schema->id != schema_id)
+		foreign->table = reopen_at_schema(foreign->address, foreign->table, schema_id);
+	foreign->snapshot = snapshot;
+	prepare_reading(foreign);
+	return foreign;
+}
+
 ForeignRelation *
 foreign_relation_open(Relation relation, RelationAccess access, MemoryContext statement)
 {
@@ -308,8 +330,7 @@ foreign_relation_open(Relation relation, RelationAccess access, MemoryContext st
 	if (access == RELATION_READ)
 	{
 		open_for_reading(foreign, statement);
-		options_check_readable(foreign->table->schema, foreign->table->options, foreign->table->name);
-		map_columns(foreign);
+		prepare_reading(foreign);
 	}
 	else
 	{

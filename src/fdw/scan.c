@@ -12,11 +12,13 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/memutils.h"
 
+#include "fdw/parallel.h"
 #include "fdw/plan.h"
 #include "fdw/scan.h"
 
@@ -131,12 +133,25 @@ prepare_quals(ForeignTableScan *scan, ForeignScanState *node)
 	}
 }
 
-static Relation
-scan_relation(ForeignScanState *node)
+Relation
+foreign_scan_relation(ForeignScanState *node)
 {
 	if (node->ss.ss_currentRelation != NULL)
 		return node->ss.ss_currentRelation;
 	return ExecGetRangeTableRelation(node->ss.ps.state, scan_varno((ForeignScan *) node->ss.ps.plan), false);
+}
+
+void
+foreign_scan_open(ForeignScanState *node, ForeignRelation *foreign)
+{
+	ForeignTableScan *scan = node->fdw_state;
+
+	scan->foreign = foreign;
+	prepare_quals(scan, node);
+	if (node->ss.ss_currentRelation != NULL)
+		prepare_columns(scan, node);
+	else
+		aggregate_scan_begin(scan, node);
 }
 
 void
@@ -146,16 +161,16 @@ streamhouseBeginForeignScan(ForeignScanState *node, int eflags)
 	EState	   *estate = node->ss.ps.state;
 
 	node->fdw_state = scan;
-	scan->foreign = foreign_relation_open(scan_relation(node), RELATION_READ, statement_context(estate));
 	scan->context = AllocSetContextCreate(estate->es_query_cxt, "streamhouse scan", ALLOCSET_DEFAULT_SIZES);
 	scan->slice_context = AllocSetContextCreate(estate->es_query_cxt, "streamhouse scan slice",
 												ALLOCSET_DEFAULT_SIZES);
 	scan->slice_limit = FIRST_SLICE_ROWS;
-	prepare_quals(scan, node);
-	if (node->ss.ss_currentRelation != NULL)
-		prepare_columns(scan, node);
-	else
-		aggregate_scan_begin(scan, node);
+
+	/* the leader says what a worker is to see */
+	if (IsParallelWorker() && node->ss.ps.plan->parallel_aware)
+		return;
+	foreign_scan_open(node, foreign_relation_open(foreign_scan_relation(node), RELATION_READ,
+												  statement_context(estate)));
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		scan->pending = transaction_pending_entries(scan->foreign->address->location, &scan->truncated);
 }
@@ -201,6 +216,8 @@ foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext)
 		splits = aggregate_scan_start(scan, splits, predicate);
 	scan->reader = table_reader_open(scan->foreign->table, splits, scan->projection, scan->ncolumns,
 									 predicate, &scan->read);
+	if (scan->shared != NULL)
+		shared_scan_start(scan, plan);
 	scan->started = true;
 	scan->executed = true;
 	MemoryContextSwitchTo(old_context);
@@ -364,5 +381,6 @@ streamhouseEndForeignScan(ForeignScanState *node)
 		table_reader_close(scan->reader);
 	MemoryContextDelete(scan->slice_context);
 	MemoryContextDelete(scan->context);
-	foreign_relation_close(scan->foreign);
+	if (scan->foreign != NULL)
+		foreign_relation_close(scan->foreign);
 }

@@ -22,10 +22,12 @@ typedef struct ScanColumn
 } ScanColumn;
 
 typedef struct AggregateScan AggregateScan;
+typedef struct SharedScan SharedScan;
 
 typedef struct ForeignTableScan
 {
-	ForeignRelation *foreign;
+	ForeignRelation *foreign;	/* NULL in a parallel worker that has not heard of its leader yet */
+	SharedScan *shared;			/* NULL: it is nobody else's */
 	QualTarget	target;
 	List	   *clauses;		/* Expr *: pushed down, all must hold */
 	List	   *quals;			/* Qual *: the same */
@@ -58,6 +60,12 @@ typedef struct ForeignTableScan
 	ScanCounters planned;
 	FormatCounters read;
 } ForeignTableScan;
+
+/* The table that is read. */
+extern Relation foreign_scan_relation(ForeignScanState *node);
+
+/* Prepare all that depends on the table. */
+extern void foreign_scan_open(ForeignScanState *node, ForeignRelation *foreign);
 
 /* Settle the files and open them, once parameters are known. */
 extern void foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext);

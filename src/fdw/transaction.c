@@ -130,6 +130,14 @@ transaction_pending_entries(const char *location, bool *truncated)
 	return entries;
 }
 
+bool
+transaction_has_changed(const char *location)
+{
+	const PendingTable *pending = find_pending(location);
+
+	return pending != NULL && (pending->writer != NULL || pending->created != NULL);
+}
+
 void
 transaction_create_table(const TableAddress *address, const TableSchema *schema)
 {

@@ -43,6 +43,8 @@ struct TableReader
 	bool	   *decoded;		/* by table field: read for this batch */
 	int32	   *selection;
 	Batch		batch;
+	SplitChooser chooser;		/* NULL: all splits, one after the other */
+	void	   *chooser_arg;
 	/* where we are */
 	int			next_split;
 	const Split *split;			/* NULL: none is open */
@@ -150,6 +152,13 @@ table_reader_open(LakeTable *table, List *splits, const int *projection, int npr
 	return reader;
 }
 
+void
+table_reader_share(TableReader *reader, SplitChooser chooser, void *arg)
+{
+	reader->chooser = chooser;
+	reader->chooser_arg = arg;
+}
+
 /* Close what is open; its memory and files belong to the context. */
 static void
 close_source(TableReader *reader)
@@ -166,9 +175,11 @@ open_source(TableReader *reader)
 {
 	if (reader->split == NULL)
 	{
-		if (reader->next_split >= list_length(reader->splits))
+		int64		next = reader->chooser != NULL ? reader->chooser(reader->chooser_arg) : reader->next_split++;
+
+		if (next >= list_length(reader->splits))
 			return false;
-		reader->split = list_nth(reader->splits, reader->next_split++);
+		reader->split = list_nth(reader->splits, (int) next);
 		reader->next_file = 0;
 	}
 	if (reader->table->view == VIEW_SYSTEM || reader->table->view == VIEW_BINLOG)

@@ -28,6 +28,13 @@ typedef struct TableReader TableReader;
 extern TableReader *table_reader_open(LakeTable *table, List *splits, const int *projection, int nprojection,
 									  const Predicate *filter, FormatCounters *counters);
 
+/*
+ * Read only the splits whose numbers a function gives, one after the other,
+ * until it gives one that there is not: several readers of one list share it.
+ */
+typedef int64 (*SplitChooser) (void *arg);
+extern void table_reader_share(TableReader *reader, SplitChooser chooser, void *arg);
+
 /* Next batch with at least one selected row, valid until the next call; NULL at the end. */
 extern Batch *table_reader_next(TableReader *reader);
 extern void table_reader_rescan(TableReader *reader);

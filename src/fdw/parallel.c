@@ -1,0 +1,162 @@
+/*
+ * parallel.c
+ *		A scan shared by parallel workers.
+ *
+ * The leader gives them its snapshot, as it holds it in memory; then all of
+ * them plan the same files, in the same order, and take the splits by number,
+ * one after the other.  What this transaction has written and not published
+ * only the leader knows: then it reads everything itself.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "port/atomics.h"
+#include "storage/spin.h"
+#include "utils/memutils.h"
+
+#include "fdw/parallel.h"
+#include "fdw/scan.h"
+#include "settings.h"
+
+#define COUNTERS (sizeof(FormatCounters) / sizeof(int64))
+
+StaticAssertDecl(sizeof(FormatCounters) % sizeof(int64) == 0, "counters are numbers of 64 bits");
+
+/* In dynamic shared memory. */
+struct SharedScan
+{
+	int64		schema_id;
+	bool		leader_only;
+	pg_atomic_uint64 next_split;
+	pg_atomic_uint64 plan_size; /* splits and rows of the plan, as one number; 0: nobody has planned yet */
+	slock_t		mutex;			/* of what follows */
+	bool		executed;
+	ScanCounters planned;
+	FormatCounters read;		/* by workers */
+	Size		snapshot_length;	/* 0: no snapshot */
+	char		snapshot[FLEXIBLE_ARRAY_MEMBER];	/* JSON */
+};
+
+bool
+streamhouseIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	return !transaction_has_changed(table_address(rte->relid, false)->location);
+}
+
+static char *
+snapshot_text(const ForeignTableScan *scan)
+{
+	return scan->foreign->snapshot != NULL ? snapshot_to_json(scan->foreign->snapshot) : pstrdup("");
+}
+
+Size
+streamhouseEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt)
+{
+	return offsetof(SharedScan, snapshot) + strlen(snapshot_text(node->fdw_state)) + 1;
+}
+
+void
+streamhouseInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	ForeignTableScan *scan = node->fdw_state;
+	SharedScan *shared = coordinate;
+	char	   *snapshot = snapshot_text(scan);
+
+	memset(shared, 0, offsetof(SharedScan, snapshot));
+	shared->schema_id = scan->foreign->table->schema->id;
+	shared->leader_only = scan->pending != NIL || scan->truncated || scan->foreign->created;
+	pg_atomic_init_u64(&shared->next_split, 0);
+	pg_atomic_init_u64(&shared->plan_size, 0);
+	SpinLockInit(&shared->mutex);
+	shared->snapshot_length = strlen(snapshot);
+	memcpy(shared->snapshot, snapshot, shared->snapshot_length + 1);
+	scan->shared = shared;
+}
+
+void
+streamhouseReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	SharedScan *shared = coordinate;
+
+	pg_atomic_write_u64(&shared->next_split, 0);
+	pg_atomic_write_u64(&shared->plan_size, 0);
+}
+
+void
+streamhouseInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordinate)
+{
+	ForeignTableScan *scan = node->fdw_state;
+	MemoryContext old_context = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	const LakeSnapshot *snapshot = NULL;
+
+	scan->shared = coordinate;
+	if (scan->shared->snapshot_length > 0)
+		snapshot = snapshot_parse(scan->shared->snapshot, scan->shared->snapshot_length, "the leader's snapshot");
+	foreign_scan_open(node, foreign_relation_open_shared(foreign_scan_relation(node), snapshot,
+														 scan->shared->schema_id));
+	MemoryContextSwitchTo(old_context);
+}
+
+/* The next split for this process. */
+static int64
+choose_split(void *arg)
+{
+	SharedScan *shared = arg;
+
+	if (shared->leader_only && IsParallelWorker())
+		return PG_INT64_MAX;
+	return (int64) pg_atomic_fetch_add_u64(&shared->next_split, 1);
+}
+
+void
+shared_scan_start(ForeignTableScan *scan, const ScanPlan *plan)
+{
+	SharedScan *shared = scan->shared;
+	uint64		size = (uint64) plan->row_count * 31 + list_length(plan->splits) + 1;
+	uint64		none = 0;
+
+	table_reader_share(scan->reader, choose_split, shared);
+	if (shared->leader_only)
+		return;
+	if (!pg_atomic_compare_exchange_u64(&shared->plan_size, &none, size) && none != size)
+		elog(ERROR, "parallel workers have not planned the same files of foreign table \"%s\"",
+			 RelationGetRelationName(scan->foreign->relation));
+	SpinLockAcquire(&shared->mutex);
+	shared->executed = true;
+	shared->planned = plan->counters;
+	SpinLockRelease(&shared->mutex);
+}
+
+static void
+add_counters(FormatCounters *sum, const FormatCounters *part)
+{
+	int			i;
+
+	for (i = 0; i < COUNTERS; i++)
+		((int64 *) sum)[i] += ((const int64 *) part)[i];
+}
+
+/* Workers leave what they counted; the leader takes it before the memory goes away. */
+void
+streamhouseShutdownForeignScan(ForeignScanState *node)
+{
+	ForeignTableScan *scan = node->fdw_state;
+	SharedScan *shared = scan != NULL ? scan->shared : NULL;
+
+	if (shared == NULL)
+		return;
+	SpinLockAcquire(&shared->mutex);
+	if (IsParallelWorker())
+		add_counters(&shared->read, &scan->read);
+	else
+	{
+		add_counters(&scan->read, &shared->read);
+		memset(&shared->read, 0, sizeof(FormatCounters));
+		if (shared->executed)
+			scan->planned = shared->planned;
+		scan->executed |= shared->executed;
+	}
+	SpinLockRelease(&shared->mutex);
+	if (IsParallelWorker())
+		memset(&scan->read, 0, sizeof(FormatCounters));
+}
