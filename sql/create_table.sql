@@ -49,7 +49,7 @@ CREATE FOREIGN TABLE bad (a jsonb) SERVER lake;
 CREATE FOREIGN TABLE bad (a int) SERVER lake OPTIONS (primary_key 'b');
 CREATE FOREIGN TABLE bad (a int) SERVER lake OPTIONS (partition 'b');
 CREATE FOREIGN TABLE bad (a int) SERVER lake OPTIONS ("bucket" 'many');
-CREATE FOREIGN TABLE bad (a int, b int) SERVER lake OPTIONS (primary_key 'a', "bucket" '1', "merge-engine" 'aggregation');
+CREATE FOREIGN TABLE bad (a int, b int) SERVER lake OPTIONS (primary_key 'a', "bucket" '1', "merge-engine" 'first-row');
 SELECT count(*) FROM pg_foreign_table t JOIN pg_class c ON c.oid = t.ftrelid WHERE c.relname = 'bad';
 
 -- the lake table appears when the transaction commits

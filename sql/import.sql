@@ -4,7 +4,7 @@ CREATE FOREIGN TABLE import_source.plain (id int, note varchar(20)) SERVER lake 
 CREATE FOREIGN TABLE import_source.keyed (id bigint NOT NULL, "Odd name" text, price numeric(10,2), at timestamp(3), c character(3))
 	SERVER lake OPTIONS (database 'imports', primary_key 'id', "bucket" '1');
 INSERT INTO import_source.keyed VALUES (1, 'one', 1.1, '2024-01-01 00:00', 'a');
--- a table as another engine may have made it: of a merge engine that is not supported, of an odd type, damaged
+-- a table as another engine may have made it: of an aggregate function that is not supported, of an odd type, damaged
 DO $$
 DECLARE
 	folder text := current_setting('data_directory') || '/streamhouse_regress/imports.db/';
@@ -12,7 +12,7 @@ DECLARE
 	schema text;
 BEGIN
 	FOR name, schema IN VALUES
-		('aggregated', '{"version":3,"id":0,"fields":[{"id":0,"name":"k","type":"INT NOT NULL"},{"id":1,"name":"v","type":"INT"}],"highestFieldId":1,"partitionKeys":[],"primaryKeys":["k"],"options":{"bucket":"1","merge-engine":"aggregation"},"timeMillis":1}'),
+		('aggregated', '{"version":3,"id":0,"fields":[{"id":0,"name":"k","type":"INT NOT NULL"},{"id":1,"name":"v","type":"INT"}],"highestFieldId":1,"partitionKeys":[],"primaryKeys":["k"],"options":{"bucket":"1","merge-engine":"aggregation","fields.v.aggregate-function":"median"},"timeMillis":1}'),
 		('nested', '{"version":3,"id":0,"fields":[{"id":0,"name":"a","type":{"type":"ARRAY","element":"INT"}}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{},"timeMillis":1}'),
 		('orc', '{"version":3,"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{"file.format":"orc"},"timeMillis":1}'),
 		('long_name', '{"version":3,"id":0,"fields":[{"id":0,"name":"a123456789b123456789c123456789d123456789e123456789f123456789g123456789","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{},"timeMillis":1}'),

@@ -51,6 +51,18 @@ check_has_key(const ForeignRelation *foreign)
 			 errhint("Append tables take INSERT, COPY and TRUNCATE.")));
 }
 
+/* Not every merge engine lets the new row be what is read, or none. */
+static void
+check_takes_changes(const ForeignRelation *foreign, CmdType operation)
+{
+	const LakeTable *table = foreign->table;
+
+	if (operation == CMD_UPDATE)
+		options_check_update(table->schema, table->options, table->name);
+	else
+		options_check_delete(table->schema, table->options, table->name);
+}
+
 /* A lake column that the foreign table does not have would be lost by any write. */
 static void
 check_has_columns(const ForeignRelation *foreign)
@@ -82,6 +94,7 @@ streamhouseAddForeignUpdateTargets(PlannerInfo *root, Index rtindex, RangeTblEnt
 	Var		   *var;
 
 	check_has_key(foreign);
+	check_takes_changes(foreign, root->parse->commandType);
 	foreign_relation_close(foreign);
 	/* of type record, as core adds it itself, so that partitions share one column */
 	var = makeVar(rtindex, InvalidAttrNumber, RECORDOID, -1, InvalidOid, 0);
@@ -218,6 +231,35 @@ encode_old_row(ModifyState *state, TupleTableSlot *plan_slot)
 }
 
 static bool
+contains(const int *fields, int nfields, int field)
+{
+	for (int i = 0; i < nfields; i++)
+		if (fields[i] == field)
+			return true;
+	return false;
+}
+
+/*
+ * Merge engines that go on from the values of a deleted row shall find none:
+ * only the key is left, and what orders the row among others.
+ */
+static void
+strip_deleted_row(ModifyState *state)
+{
+	const LakeTable *table = state->foreign->table;
+	const TableSchema *schema = table->schema;
+	const TableOptions *options = table->options;
+
+	for (int f = 0; f < schema->nfields && options->merge_engine != MERGE_DEDUPLICATE; f++)
+	{
+		if (!contains(schema->primary_keys, schema->nprimary_keys, f) &&
+			!contains(schema->partition_keys, schema->npartition_keys, f) &&
+			!contains(options->sequence_fields, options->nsequence_fields, f))
+			state->old_values[f].isnull = true;
+	}
+}
+
+static bool
 key_changed(const ModifyState *state)
 {
 	const TableSchema *schema = state->foreign->table->schema;
@@ -257,6 +299,7 @@ streamhouseExecForeignUpdate(EState *estate, ResultRelInfo *resultRelInfo,
 	encode_old_row(state, planSlot);
 	if (key_changed(state))
 	{
+		check_takes_changes(state->foreign, CMD_DELETE);
 		table_writer_append(state->writer, ROW_DELETE, state->old_values);
 		table_writer_append(state->writer, ROW_INSERT, state->new_values);
 	}
@@ -275,6 +318,7 @@ streamhouseExecForeignDelete(EState *estate, ResultRelInfo *resultRelInfo,
 	MemoryContext old = MemoryContextSwitchTo(state->row_context);
 
 	encode_old_row(state, planSlot);
+	strip_deleted_row(state);
 	table_writer_append(state->writer, ROW_DELETE, state->old_values);
 	MemoryContextSwitchTo(old);
 

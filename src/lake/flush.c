@@ -11,7 +11,7 @@
 #include "lake/binary_row.h"
 #include "lake/file_writer.h"
 #include "lake/flush.h"
-#include "lake/key_sort.h"
+#include "lake/flush_merge.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -66,6 +66,7 @@ typedef struct Flush
 	int			max_targets;
 	FlushTarget *targets;
 	int64	   *sequence_numbers;	/* by position */
+	MergeFunction *function;	/* of a table with primary key */
 } Flush;
 
 /* Are a value's bytes the same in two rows?  Partitions are equal if these are. */
@@ -230,11 +231,15 @@ write_target(Flush *flush, const FlushTarget *target, int32 *rows)
 	writer = file_writer_open(table, &file_target, flush->files);
 	if (table->has_primary_key)
 	{
-		int			nkeys = table->schema->ntrimmed_keys;
+		KeyedRows	keyed = {
+			.table = table,
+			.columns = flush->columns,
+			.key_columns = flush->key_columns,
+			.sequence_numbers = flush->sequence_numbers,
+			.kinds = flush->kinds
+		};
 
-		sort_rows_by_key(flush->key_columns, nkeys, rows, nrows);
-		nrows = keep_last_of_equal_keys(flush->key_columns, nkeys, rows, nrows);
-		file_writer_append_keyed(writer, flush->columns, flush->sequence_numbers, flush->kinds, rows, nrows);
+		write_merged_rows(&keyed, flush->function, writer, rows, nrows);
 	}
 	else
 	{
@@ -272,7 +277,10 @@ begin_flush(LakeTable *table, SequenceMap *sequences, WriteBuffer *buffer, Pendi
 	flush->max_targets = 16;
 	flush->targets = (FlushTarget *) palloc(flush->max_targets * sizeof(FlushTarget));
 	if (table->has_primary_key)
+	{
 		flush->sequence_numbers = (int64 *) MemoryContextAllocHuge(CurrentMemoryContext, end * sizeof(int64));
+		flush->function = merge_function_create(schema, table->options, table->name);
+	}
 	return flush;
 }
 

@@ -12,7 +12,7 @@
 /*
  * Write the rows first .. end - 1 of a buffer into new files, one series for
  * each partition and bucket: of a primary key table level-0 files in key order
- * with the newest row of each key, of others files in arrival order.  Rows get
+ * with the merged row of each key, of others files in arrival order.  Rows get
  * their sequence numbers here, in arrival order.
  *
  * Returns the ADD entries (ManifestEntry *) in CurrentMemoryContext.

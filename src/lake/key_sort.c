@@ -191,3 +191,15 @@ keep_last_of_equal_keys(Vector *const *keys, int nkeys, int32 *rows, int nrows)
 	}
 	return kept;
 }
+
+/* How many of the sorted rows have the same key as the first one. */
+int
+count_equal_keys(Vector *const *keys, int nkeys, const int32 *rows, int nrows)
+{
+	SortKeys	sort = {keys, nkeys, 0};
+	int			count = 1;
+
+	while (count < nrows && compare_keys(&sort, 0, rows[0], rows[count]) == 0)
+		count++;
+	return count;
+}

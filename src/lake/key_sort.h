@@ -20,6 +20,9 @@ extern void sort_rows_by_key(Vector *const *keys, int nkeys, int32 *rows, int nr
  */
 extern int	keep_last_of_equal_keys(Vector *const *keys, int nkeys, int32 *rows, int nrows);
 
+/* How many of the sorted rows have the same key as the first one, which must be there. */
+extern int	count_equal_keys(Vector *const *keys, int nkeys, const int32 *rows, int nrows);
+
 /*
  * The order of two values of a sequence column, oldest first: NULL is the
  * oldest also where the others descend.  Both vectors flat.

@@ -356,6 +356,21 @@ parse_ignore_delete(const TableSchema *schema)
 	return false;
 }
 
+static int
+parse_rowkind_field(const TableSchema *schema)
+{
+	const char *key = "rowkind.field";
+	const char *name = schema_option(schema, key);
+	int			field;
+
+	if (name == NULL)
+		return -1;
+	field = schema_field(schema, name);
+	if (field < 0 || !type_is_string(schema->fields[field].type))
+		invalid_value(key, name, "a column of strings");
+	return field;
+}
+
 static void
 parse_merging(const TableSchema *schema, TableOptions *options)
 {
@@ -366,6 +381,7 @@ parse_merging(const TableSchema *schema, TableOptions *options)
 	options->ignore_delete = parse_ignore_delete(schema);
 	options->ignore_update_before = get_bool(schema, "ignore-update-before", false);
 	options->sequence_fields = get_fields(schema, key, &options->nsequence_fields);
+	options->rowkind_field = parse_rowkind_field(schema);
 	if (order != NULL)
 	{
 		options->sequence_descending = pg_strcasecmp(order, "descending") == 0;

@@ -62,6 +62,7 @@ typedef struct TableOptions
 	int			nsequence_fields;	/* rows of a key are ordered by these first */
 	int		   *sequence_fields;	/* positions in fields */
 	bool		sequence_descending;
+	int			rowkind_field;	/* position in fields of the column with the kind of rows written, -1: none */
 	/* manifests */
 	char	   *manifest_compression;
 	int64		manifest_target_size;
@@ -96,6 +97,16 @@ extern void options_check_readable(const TableSchema *schema, const TableOptions
 
 /* The same for everything that writes: rows, compaction. */
 extern void options_check_writable(const TableSchema *schema, const TableOptions *options, const char *table_name);
+
+/*
+ * The same for UPDATE, where the key stays, and for DELETE: afterwards the new
+ * row must be what is read, or none.  The table must be writable.
+ */
+extern void options_check_update(const TableSchema *schema, const TableOptions *options, const char *table_name);
+extern void options_check_delete(const TableSchema *schema, const TableOptions *options, const char *table_name);
+
+/* The same for copying all changes of another table, of which deletes may have the key alone. */
+extern void options_check_replicable(const TableSchema *schema, const TableOptions *options, const char *table_name);
 
 /* The same for expiration (changelog retention, consumers ... are honoured or refused). */
 extern void options_check_expirable(const TableSchema *schema, const TableOptions *options, const char *table_name);

@@ -66,15 +66,8 @@ static const Refusal write_refusals[] = {
 };
 
 static const Refusal write_key_refusals[] = {
-	{"merge-engine", UNLESS, "deduplicate"},
-	{"sequence.field", IF_GIVEN},
-	{"ignore-delete", IF_TRUE},
-	{"deduplicate.ignore-delete", IF_TRUE},
-	{"partial-update.ignore-delete", IF_TRUE},
-	{"first-row.ignore-delete", IF_TRUE},
+	{"merge-engine", UNLESS, "deduplicate,partial-update,aggregation"},
 	{"changelog-producer", UNLESS, "none"},
-	{"rowkind.field", IF_GIVEN},
-	{"ignore-update-before", IF_TRUE},
 	{"record-level.expire-time", IF_GIVEN},
 };
 
@@ -298,6 +291,66 @@ options_check_writable(const TableSchema *schema, const TableOptions *options, c
 	check_bucket_mode(schema, options, table_name);
 	check_format_per_level(schema, table_name);
 	check_statistics_modes(schema, table_name);
+}
+
+/* A table that is written in general does not take changes of one sort. */
+static void
+refuse_changes(const TableSchema *schema, const char *table_name, const char *changes, const char *key,
+			   const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("lake table \"%s\" takes no %s with option \"%s\" = \"%s\"",
+					table_name, changes, key, schema_option(schema, key)),
+			 hint != NULL ? errhint("%s", hint) : 0));
+}
+
+static void
+check_no_rowkind_field(const TableSchema *schema, const TableOptions *options, const char *table_name,
+					   const char *changes)
+{
+	if (options->rowkind_field >= 0)
+		refuse_changes(schema, table_name, changes, "rowkind.field",
+					   "The column tells of each row that is inserted what becomes of it.");
+}
+
+void
+options_check_update(const TableSchema *schema, const TableOptions *options, const char *table_name)
+{
+	if (options->merge_engine != MERGE_DEDUPLICATE)
+		refuse_changes(schema, table_name, "updates", "merge-engine",
+					   "An INSERT merges its row with that of the same key.");
+	check_no_rowkind_field(schema, options, table_name, "updates");
+}
+
+void
+options_check_delete(const TableSchema *schema, const TableOptions *options, const char *table_name)
+{
+	const char *remove_key = options->merge_engine == MERGE_AGGREGATION ?
+		"aggregation.remove-record-on-delete" : "partial-update.remove-record-on-delete";
+
+	check_no_rowkind_field(schema, options, table_name, "deletes");
+	if (options->ignore_delete)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("lake table \"%s\" ignores deletes by option \"ignore-delete\"", table_name)));
+	if (options->merge_engine != MERGE_DEDUPLICATE && !option_is_true(schema, remove_key))
+		refuse_changes(schema, table_name, "deletes", "merge-engine",
+					   psprintf("It takes them with option \"%s\".", remove_key));
+}
+
+void
+options_check_replicable(const TableSchema *schema, const TableOptions *options, const char *table_name)
+{
+	const char *changes = "changes of another table";
+
+	options_check_writable(schema, options, table_name);
+	if (options->merge_engine != MERGE_DEDUPLICATE)
+		refuse_changes(schema, table_name, changes, "merge-engine", "Supported: deduplicate.");
+	check_no_rowkind_field(schema, options, table_name, changes);
+	if (options->nsequence_fields > 0)
+		refuse_changes(schema, table_name, changes, "sequence.field",
+					   "They are applied in the order in which they were committed.");
 }
 
 /*

@@ -172,9 +172,47 @@ write_buffered(TableWriter *writer)
 	write_buffer_reset(writer->buffer);
 }
 
+/* The kind that the row itself tells, by the table's option for that. */
+static RowKind
+kind_from_column(const TableWriter *writer, const Scalar *value)
+{
+	static const char *const names[] = {
+		[ROW_INSERT] = "+I", [ROW_UPDATE_BEFORE] = "-U", [ROW_UPDATE_AFTER] = "+U", [ROW_DELETE] = "-D"
+	};
+	const LakeTable *table = writer->table;
+
+	for (int i = 0; i < lengthof(names) && !value->isnull; i++)
+		if (value->v.bytes.length == 2 && memcmp(value->v.bytes.data, names[i], 2) == 0)
+			return (RowKind) i;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("column \"%s\" of lake table \"%s\" does not tell the kind of a row",
+					table->schema->fields[table->options->rowkind_field].name, table->name),
+			 errdetail("Kinds are \"+I\", \"-U\", \"+U\" and \"-D\".")));
+	return ROW_INSERT;			/* keep compiler quiet */
+}
+
+/* Does the table let rows of the kind fall? */
+static bool
+is_ignored(const TableWriter *writer, RowKind kind)
+{
+	const TableOptions *options = writer->table->options;
+
+	if (!writer->table->has_primary_key)
+		return false;
+	return (options->ignore_delete && ROW_KIND_IS_RETRACT(kind)) ||
+		(options->ignore_update_before && kind == ROW_UPDATE_BEFORE);
+}
+
 void
 table_writer_append(TableWriter *writer, RowKind kind, const Scalar *values)
 {
+	int			rowkind_field = writer->table->options->rowkind_field;
+
+	if (rowkind_field >= 0 && writer->table->has_primary_key)
+		kind = kind_from_column(writer, &values[rowkind_field]);
+	if (is_ignored(writer, kind))
+		return;
 	if (!write_buffer_append(writer->buffer, kind, values))
 	{
 		write_buffered(writer);

@@ -23,7 +23,10 @@ typedef struct TableWriter TableWriter;
  */
 extern TableWriter *table_writer_open(LakeTable *table, Size memory_limit);
 
-/* Append one row: a scalar per table field, in the fields' order; bytes are copied. */
+/*
+ * Append one row: a scalar per table field, in the fields' order; bytes are
+ * copied.  A table's options may give it another kind, or let it fall.
+ */
 extern void table_writer_append(TableWriter *writer, RowKind kind, const Scalar *values);
 
 /* Rows buffered but not yet in files, rows in all, bytes of buffer in use. */

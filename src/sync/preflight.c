@@ -286,7 +286,7 @@ check_target(Preflight *check, void *arg)
 		return;
 	}
 	schema = source_lake_schema(target->relation, record->columns, record->ncolumns, check->sync->options);
-	options_check_writable(schema, options_parse(schema), record->lake_table);
+	options_check_replicable(schema, options_parse(schema), record->lake_table);
 }
 
 static void

@@ -168,7 +168,7 @@ source_check_target(Relation relation, const AttrNumber *columns, int ncolumns,
 	LakeSnapshot *newest;
 	int			i;
 
-	options_check_writable(lake->schema, lake->options, lake->name);
+	options_check_replicable(lake->schema, lake->options, lake->name);
 	if (lake->schema->nfields != ncolumns)
 		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, ncolumns));
 	if (lake->schema->nprimary_keys != wanted->nprimary_keys)

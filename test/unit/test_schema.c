@@ -251,13 +251,17 @@ check_option(Check check, bool with_key, const char *key, const char *value, boo
 static void
 test_refusals(void)
 {
-	check_option(options_check_readable, true, "merge-engine", "aggregation", true);
+	check_option(options_check_readable, true, "merge-engine", "first-row", false);
 	check_option(options_check_readable, true, "merge-engine", "deduplicate", false);
-	check_option(options_check_readable, true, "sequence.field", "n", true);
-	check_option(options_check_readable, true, "deduplicate.ignore-delete", "TRUE", true);
-	check_option(options_check_readable, true, "ignore-delete", "false", false);
-	check_option(options_check_readable, false, "deletion-vectors.enabled", "true", true);
-	check_option(options_check_readable, false, "scan.snapshot-id", "1", true);
+	check_option(options_check_readable, true, "sequence.snapshot-ordering", "true", true);
+	check_option(options_check_readable, true, "deduplicate.ignore-delete", "TRUE", false);
+	check_option(options_check_delete, true, "deduplicate.ignore-delete", "TRUE", true);
+	check_option(options_check_delete, true, "ignore-delete", "false", false);
+	check_option(options_check_delete, true, "merge-engine", "aggregation", true);
+	check_option(options_check_update, true, "merge-engine", "partial-update", true);
+	check_option(options_check_replicable, true, "merge-engine", "aggregation", true);
+	check_option(options_check_readable, false, "deletion-vectors.enabled", "true", false);
+	check_option(options_check_readable, false, "scan.snapshot-id", "1", false);
 	check_option(options_check_readable, false, "manifest.format", "orc", true);
 	check_option(options_check_readable, false, "row-tracking.enabled", "true", false);
 	check_option(options_check_readable, false, "what.nobody.knows", "1", false);
