@@ -2,7 +2,8 @@
  * cast.c
  *		Which cast there is between two types, and its application to vectors.
  *
- * Numbers are cast by loops of their own; all else value by value.
+ * Numbers are cast by loops of their own, nested types part by part; all else
+ * value by value.
  */
 #include "postgres.h"
 
@@ -27,13 +28,6 @@ typedef enum TypeFamily
 	FAMILY_TIMESTAMP,
 	FAMILY_NONE
 } TypeFamily;
-
-struct Cast
-{
-	CastState	state;
-	CastLoop	loop;			/* or NULL: */
-	CastValue	value;
-};
 
 static TypeFamily
 type_family(const DataType *type)
@@ -92,7 +86,7 @@ find_cast_to_string(const DataType *from, const DataType *to)
 			/* not to lengths that might cut them */
 			return to->root == TYPE_VARCHAR && to->length == TYPE_MAX_LENGTH ? cast_print : NULL;
 		default:
-			return NULL;
+			return cast_is_printable(from) ? cast_print : NULL;
 	}
 }
 
@@ -200,6 +194,8 @@ find_loop(const DataType *from, const DataType *to)
 bool
 cast_is_supported(const DataType *from, const DataType *to)
 {
+	if (type_is_nested(to))
+		return cast_nested_is_supported(from, to);
 	return type_equal(from, to) || find_loop(from, to) != NULL || find_value_cast(from, to) != NULL;
 }
 
@@ -208,6 +204,8 @@ cast_is_identity(const DataType *from, const DataType *to)
 {
 	TypeFamily	family = type_family(from);
 
+	if (type_is_nested(to))
+		return cast_nested_is_identity(from, to);
 	if (type_equal(from, to))
 		return true;
 	if (family != type_family(to) || from->physical != to->physical)
@@ -256,10 +254,12 @@ cast_create(const DataType *from, const DataType *to)
 
 	cast->state.from = from;
 	cast->state.to = to;
+	if (!cast_is_supported(from, to))
+		elog(ERROR, "there is no cast from %s to %s", type_to_text(from), type_to_text(to));
 	cast->loop = find_loop(from, to);
 	cast->value = find_value_cast(from, to);
-	if (cast->loop == NULL && cast->value == NULL)
-		elog(ERROR, "there is no cast from %s to %s", type_to_text(from), type_to_text(to));
+	if (type_is_nested(to))
+		cast_nested_init(cast);
 	if (to->physical == PHYSICAL_BYTES)
 		cast->state.strings = AllocSetContextCreate(CurrentMemoryContext, "streamhouse cast strings",
 													ALLOCSET_DEFAULT_SIZES);
@@ -283,20 +283,22 @@ copy_nulls(const Vector *source, const int32 *selection, int nselected, Vector *
 	}
 }
 
-/* A sentence about a value for which there is no other. */
+/* A sentence about a value for which there is no other; of long ones the beginning, in whole characters. */
 static const char *
 describe_failure(CastState *state, const Scalar *value)
 {
-	const char *unprintable = "A value";
 	StringInfoData text;
+	int			length;
 
 	initStringInfo(&text);
-	if (state->from->root == TYPE_TIMESTAMP_LTZ ||
-		!value_to_text(&text, state->from, value, VALUE_TEXT_CAST))
-		return psprintf("%s of type %s has no counterpart of type %s.", unprintable,
+	if (!value_to_text(&text, state->from, value, VALUE_TEXT_CAST))
+		return psprintf("A value of type %s has no counterpart of type %s.",
 						type_to_text(state->from), type_to_text(state->to));
+	length = Min(text.len, SHOWN_LENGTH);
+	while (length < text.len && length > 0 && (text.data[length] & 0xc0) == 0x80)
+		length--;
 	return psprintf("The value \"%.*s\" of type %s has no counterpart of type %s.",
-					SHOWN_LENGTH, text.data, type_to_text(state->from), type_to_text(state->to));
+					length, text.data, type_to_text(state->from), type_to_text(state->to));
 }
 
 const char *
@@ -305,6 +307,8 @@ cast_vector(Cast *cast, const Vector *source, const int32 *selection, int nselec
 	CastState  *state = &cast->state;
 
 	vector_reset(target);
+	if (cast->parts != NULL)
+		return cast_nested_vector(cast, source, selection, nselected, target);
 	if (cast->loop != NULL)
 	{
 		cast->loop(source, selection, nselected, target);

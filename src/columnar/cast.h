@@ -30,7 +30,7 @@ extern bool cast_integer(const DataType *from, const DataType *to, Scalar *value
 extern Cast *cast_create(const DataType *from, const DataType *to);
 
 /*
- * Cast the selected rows (ascending; NULL: the first nselected ones) to their
+ * Cast the selected rows (in any order; NULL: the first nselected ones) to their
  * places in target.  Its strings may lie in source, or stay until the next
  * call.  The result is NULL, or when a value cannot be cast a sentence about
  * it.

@@ -127,21 +127,93 @@ cast_bytes_to_bytes(CastState *state, const Scalar *in, Scalar *out)
 	return CAST_DONE;
 }
 
-/* Values of all other types; timestamps with local time zone as of UTC. */
+/* ---- values of all other types ---- */
+
+bool
+cast_is_printable(const DataType *type)
+{
+	if (!type_is_nested(type))
+		return type->root != TYPE_BLOB;
+	if (type->root != TYPE_ARRAY && type->root != TYPE_MAP && type->root != TYPE_ROW)
+		return false;
+	for (int i = 0; i < type_part_count(type); i++)
+	{
+		if (!cast_is_printable(type_part(type, i)->type))
+			return false;
+	}
+	return true;
+}
+
+static bool append_nested(StringInfo text, const DataType *type, NestedView nested);
+
+/* Timestamps with local time zone as of UTC */
+static bool
+append_value(StringInfo text, const DataType *type, const Scalar *value)
+{
+	DataType	shown = *type;
+
+	if (value->isnull)
+	{
+		appendStringInfoString(text, "null");
+		return true;
+	}
+	if (type_is_nested(type))
+		return append_nested(text, type, value->v.nested);
+	if (shown.root == TYPE_TIMESTAMP_LTZ)
+		shown.root = TYPE_TIMESTAMP;
+	return value_to_text(text, &shown, value, VALUE_TEXT_CAST);
+}
+
+static bool
+append_part(StringInfo text, const Vector *vector, int part, int row)
+{
+	Scalar		value = vector_get(vector->children[part], row);
+
+	return append_value(text, vector->children[part]->type, &value);
+}
+
+/* "[1, null]", "{key -> value}", "{field, field}" */
+static bool
+append_nested(StringInfo text, const DataType *type, NestedView nested)
+{
+	const Vector *vector = nested.vector;
+	bool		is_row = type->root == TYPE_ROW;
+	ListView	list = {0, vector->nchildren};
+
+	if (!is_row)
+		list = vector->values.list[nested.row];
+	appendStringInfoChar(text, type->root == TYPE_ARRAY ? '[' : '{');
+	for (int i = 0; i < list.length; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(text, ", ");
+		if (!append_part(text, vector, is_row ? i : 0, is_row ? nested.row : list.start + i))
+			return false;
+		if (type->root != TYPE_MAP)
+			continue;
+		appendStringInfoString(text, " -> ");
+		if (!append_part(text, vector, 1, list.start + i))
+			return false;
+	}
+	appendStringInfoChar(text, type->root == TYPE_ARRAY ? ']' : '}');
+	return true;
+}
+
+/* Nested values become strings whatever their length. */
 CastResult
 cast_print(CastState *state, const Scalar *in, Scalar *out)
 {
-	DataType	type = *state->from;
 	BytesView	text;
 
-	if (type.root == TYPE_TIMESTAMP_LTZ)
-		type.root = TYPE_TIMESTAMP;
 	resetStringInfo(&state->text);
-	if (!value_to_text(&state->text, &type, in, VALUE_TEXT_CAST))
+	if (!append_value(&state->text, state->from, in))
 		return CAST_FAILED;
 	text.data = state->text.data;
 	text.length = state->text.len;
-	out->v.bytes = fit_string(state, text, true);
+	if (type_is_nested(state->from))
+		out->v.bytes = copy_and_fill(state, text, ' ', 0);
+	else
+		out->v.bytes = fit_string(state, text, true);
 	return CAST_DONE;
 }
 

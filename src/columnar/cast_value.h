@@ -5,7 +5,7 @@
 #ifndef STREAMHOUSE_CAST_VALUE_H
 #define STREAMHOUSE_CAST_VALUE_H
 
-#include "columnar/vector.h"
+#include "columnar/cast.h"
 
 typedef enum CastResult
 {
@@ -28,6 +28,25 @@ typedef struct CastState
 /* Both values are not null; out is zeroed. */
 typedef CastResult (*CastValue) (CastState *state, const Scalar *in, Scalar *out);
 
+/* Casts whole vectors of numbers. */
+typedef void (*CastLoop) (const Vector *source, const int32 *selection, int nselected, Vector *target);
+
+struct Cast
+{
+	CastState	state;
+	CastLoop	loop;			/* one of these two, or else the parts */
+	CastValue	value;
+	int		   *sources;		/* by part: which one of the nested type it is from; -1: null */
+	Cast	  **parts;			/* by part: how it is cast; NULL: not at all */
+};
+
+/* nested types: cast_nested.c */
+extern bool cast_nested_is_supported(const DataType *from, const DataType *to);
+extern bool cast_nested_is_identity(const DataType *from, const DataType *to);
+extern void cast_nested_init(Cast *cast);
+extern const char *cast_nested_vector(Cast *cast, const Vector *source, const int32 *selection, int nselected,
+									  Vector *target);
+
 /* numbers: cast_number.c */
 extern int64 cast_get_integer(const DataType *type, const Scalar *value);
 extern void cast_set_integer(const DataType *type, Scalar *value, int64 integer);	/* narrowing as Java */
@@ -41,7 +60,6 @@ extern CastResult cast_decimal_to_integer(CastState *state, const Scalar *in, Sc
 extern CastResult cast_decimal_to_real(CastState *state, const Scalar *in, Scalar *out);
 
 /* The loop that casts between two types of numbers, NULL if there is none. */
-typedef void (*CastLoop) (const Vector *source, const int32 *selection, int nselected, Vector *target);
 extern CastLoop cast_number_loop(PhysicalType from, PhysicalType to);
 
 /* dates and times: cast_time.c */
@@ -59,6 +77,7 @@ extern CastResult cast_timestamp_to_date(CastState *state, const Scalar *in, Sca
 extern CastResult cast_timestamp_to_time(CastState *state, const Scalar *in, Scalar *out);
 
 /* strings and bytes: cast_text.c */
+extern bool cast_is_printable(const DataType *type);
 extern CastResult cast_print(CastState *state, const Scalar *in, Scalar *out);
 extern CastResult cast_bytes_to_string(CastState *state, const Scalar *in, Scalar *out);
 extern CastResult cast_string_to_string(CastState *state, const Scalar *in, Scalar *out);

@@ -402,6 +402,205 @@ test_dictionary(void)
 				 "The value \"twelve\" of type STRING has no counterpart of type INT.");
 }
 
+/* ---- nested types ---- */
+
+/* A row type of fields "a", "b", ... with ids. */
+static DataType *
+row_of(int nfields, const int32 *ids, DataType *const *types)
+{
+	DataType   *type = palloc0(sizeof(DataType));
+
+	type->root = TYPE_ROW;
+	type->nullable = true;
+	type->physical = PHYSICAL_ROW;
+	type->nchildren = nfields;
+	type->children = palloc0(nfields * sizeof(DataField));
+	for (int i = 0; i < nfields; i++)
+	{
+		type->children[i].id = ids[i];
+		type->children[i].name = psprintf("%c", 'a' + i);
+		type->children[i].type = types[i];
+	}
+	return type;
+}
+
+static DataType *
+list_of(TypeRoot root, int nparts, DataType *const *types)
+{
+	static const int32 ids[2] = {0, 0};
+	DataType   *type = row_of(nparts, ids, types);
+
+	type->root = root;
+	type->physical = PHYSICAL_LIST;
+	return type;
+}
+
+static DataType *
+array_of(DataType *element)
+{
+	return list_of(TYPE_ARRAY, 1, &element);
+}
+
+static DataType *
+map_of(const char *key, const char *value)
+{
+	DataType   *types[2] = {type_parse_atomic(key), type_parse_atomic(value)};
+
+	return list_of(TYPE_MAP, 2, types);
+}
+
+/* ROW<INT, STRING, DOUBLE> with ids 1, 2, 3 and what became of it: 3 gone, 4 new, 2 before 1, which is wider */
+static void
+make_row_types(DataType **from, DataType **to)
+{
+	static const int32 from_ids[3] = {1, 2, 3};
+	static const int32 to_ids[3] = {2, 4, 1};
+	DataType   *from_types[3] = {type_parse_atomic("INT"), type_parse_atomic("STRING"), type_parse_atomic("DOUBLE")};
+	DataType   *to_types[3] = {type_parse_atomic("STRING"), type_parse_atomic("DATE"), type_parse_atomic("BIGINT")};
+
+	*from = row_of(3, from_ids, from_types);
+	*to = row_of(3, to_ids, to_types);
+}
+
+/* Row i: null if a multiple of five, else (i, "text i" or null if even, i / 2) */
+static void
+fill_rows(Vector *vector, int nrows)
+{
+	vector_reset(vector);
+	for (int i = 0; i < nrows; i++)
+	{
+		Scalar		number = {.v.i32 = i};
+		Scalar		text = {.isnull = i % 2 == 0, .v.bytes = unit_bytes(psprintf("text %d", i))};
+		Scalar		half = {.v.f64 = i / 2.0};
+		Scalar		null_value = {.isnull = true};
+
+		vector_set(vector->children[0], i, &number);
+		vector_set(vector->children[1], i, &text);
+		vector_set(vector->children[2], i, &half);
+		if (i % 5 == 0)
+			vector_set(vector, i, &null_value);
+		else if (vector->has_nulls)
+			vector->nulls[i] = false;
+	}
+}
+
+static void
+check_row(const Vector *vector, int row, int i)
+{
+	if (!CHECK(vector->nulls[row] == (i % 5 == 0)) || i % 5 == 0)
+		return;
+	CHECK((vector->children[0]->has_nulls && vector->children[0]->nulls[row]) == (i % 2 == 0));
+	if (i % 2 != 0)
+		CHECK_BYTES(vector->children[0]->values.bytes[row], unit_bytes(psprintf("text %d", i)));
+	CHECK(vector->children[1]->has_nulls && vector->children[1]->nulls[row]);
+	CHECK_INT(vector->children[2]->values.i64[row], i);
+}
+
+static void
+test_rows(void)
+{
+	DataType   *from;
+	DataType   *to;
+	Vector	   *source;
+	Vector	   *target;
+	int32		selection[] = {0, 1, 2, 3, 7, 8, 20};
+
+	make_row_types(&from, &to);
+	CHECK(cast_is_supported(from, to));
+	CHECK(!cast_is_identity(from, to));
+	CHECK(cast_is_identity(from, from));
+	source = vector_create(from, 32);
+	target = vector_create(to, 32);
+	fill_rows(source, 32);
+	CHECK(cast_vector(cast_create(from, to), source, selection, lengthof(selection), target) == NULL);
+	for (int i = 0; i < lengthof(selection); i++)
+		check_row(target, selection[i], selection[i]);
+}
+
+/* Elements in an order of their own, and some that no list has. */
+static void
+test_lists_of_rows(void)
+{
+	DataType   *from;
+	DataType   *to;
+	Vector	   *source;
+	Vector	   *target;
+	Vector	   *elements;
+
+	make_row_types(&from, &to);
+	source = vector_create(array_of(from), 4);
+	target = vector_create(array_of(to), 4);
+	vector_reset(source);
+	elements = source->children[0];
+	vector_reserve(elements, 200);
+	fill_rows(elements, 200);
+	elements->filled = 200;
+	for (int i = 0; i < 4; i++)
+	{
+		source->values.list[i].start = 150 - i * 50;
+		source->values.list[i].length = i * 10;
+	}
+	CHECK(cast_vector(cast_create(source->type, target->type), source, NULL, 4, target) == NULL);
+	for (int i = 0; i < 4; i++)
+	{
+		ListView	list = target->values.list[i];
+
+		CHECK_INT(list.length, i * 10);
+		for (int k = 0; k < list.length; k++)
+			check_row(target->children[0], list.start + k, 150 - i * 50 + k);
+	}
+}
+
+static void
+test_nested_support(void)
+{
+	DataType   *from;
+	DataType   *to;
+
+	make_row_types(&from, &to);
+	CHECK(cast_is_supported(array_of(from), array_of(to)));
+	CHECK(cast_is_supported(map_of("STRING", "INT"), map_of("STRING", "BIGINT")));
+	CHECK(!cast_is_supported(map_of("INT", "INT"), map_of("BIGINT", "INT")));
+	CHECK(!cast_is_supported(map_of("INT", "DATE"), map_of("INT", "INT")));
+	CHECK(!cast_is_supported(array_of(from), to));
+	CHECK(!cast_is_supported(type_parse_atomic("STRING"), array_of(from)));
+	CHECK(cast_is_supported(array_of(from), type_parse_atomic("VARCHAR(5)")));
+	CHECK(!cast_is_supported(array_of(type_parse_atomic("BLOB")), type_parse_atomic("STRING")));
+	CHECK(cast_is_identity(map_of("INT", "VARCHAR(5)"), map_of("INT", "STRING")));
+	CHECK(!cast_is_identity(array_of(type_parse_atomic("INT")), array_of(type_parse_atomic("BIGINT"))));
+}
+
+/* Whatever the length of the string type */
+static void
+test_nested_to_string(void)
+{
+	DataType   *from;
+	DataType   *to;
+	Vector	   *rows;
+	Vector	   *maps = vector_create(map_of("STRING", "DOUBLE"), 1);
+	Vector	   *text = vector_create(type_parse_atomic("VARCHAR(3)"), 4);
+	Scalar		key = {.v.bytes = unit_bytes("k")};
+	Scalar		values[2] = {{.v.f64 = 1e10}, {.isnull = true}};
+
+	make_row_types(&from, &to);
+	rows = vector_create(from, 4);
+	fill_rows(rows, 4);
+	CHECK(cast_vector(cast_create(from, text->type), rows, NULL, 4, text) == NULL);
+	CHECK(text->nulls[0]);
+	CHECK_BYTES(text->values.bytes[1], unit_bytes("{1, text 1, 0.5}"));
+	CHECK_BYTES(text->values.bytes[2], unit_bytes("{2, null, 1.0}"));
+
+	vector_reset(maps);
+	for (int i = 0; i < 2; i++)
+	{
+		vector_set(maps->children[0], i, &key);
+		vector_set(maps->children[1], i, &values[i]);
+	}
+	maps->values.list[0] = (ListView) {0, 2};
+	CHECK(cast_vector(cast_create(maps->type, text->type), maps, NULL, 1, text) == NULL);
+	CHECK_BYTES(text->values.bytes[0], unit_bytes("{k -> 1.0E10, k -> null}"));
+}
+
 int
 main(void)
 {
@@ -412,5 +611,9 @@ main(void)
 	RUN(test_integers);
 	RUN(test_vectors);
 	RUN(test_dictionary);
+	RUN(test_rows);
+	RUN(test_lists_of_rows);
+	RUN(test_nested_support);
+	RUN(test_nested_to_string);
 	return unit_end();
 }
