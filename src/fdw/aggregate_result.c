@@ -13,6 +13,7 @@
 
 #include "columnar/decimal.h"
 #include "fdw/aggregate_result.h"
+#include "fdw/aggregate_state.h"
 #include "fdw/numeric.h"
 
 void
@@ -53,10 +54,16 @@ numeric_of_wide_sum(WideSum sum, int scale)
 	return DatumGetNumeric(result);
 }
 
+static int
+sum_scale(const Aggregate *aggregate)
+{
+	return aggregate->type->root == TYPE_DECIMAL ? aggregate->type->scale : 0;
+}
+
 static Numeric
 sum_as_numeric(const Aggregate *aggregate, int group)
 {
-	int			scale = aggregate->type->root == TYPE_DECIMAL ? aggregate->type->scale : 0;
+	int			scale = sum_scale(aggregate);
 
 	switch (aggregate->type->physical)
 	{
@@ -120,6 +127,15 @@ result_datum(const ResultColumn *column, const Aggregate *aggregate, int group)
 			return float_sum(aggregate, group);
 		case RESULT_FLOAT_AVERAGE:
 			return Float8GetDatum(aggregate->sums.moments[group].sum / aggregate->sums.moments[group].n);
+		case RESULT_INT8_STATE:
+			return int8_state(aggregate->counts[group], sum_as_numeric(aggregate, group));
+		case RESULT_NUMERIC_STATE:
+			return numeric_state(aggregate->counts[group], sum_as_numeric(aggregate, group), sum_scale(aggregate));
+		case RESULT_INT_STATE:
+			return int_state(aggregate->counts[group], aggregate->sums.i64[group]);
+		case RESULT_FLOAT_STATE:
+			return float_state(aggregate->sums.moments[group].n, aggregate->sums.moments[group].sum,
+							   aggregate->sums.moments[group].squares);
 		default:
 			elog(ERROR, "aggregate result %d is not made of one group", (int) column->result);
 	}

@@ -15,9 +15,9 @@
 #include "utils/memutils.h"
 
 #include "fdw/aggregate_result.h"
+#include "fdw/metadata.h"
 #include "fdw/plan.h"
 #include "fdw/scan.h"
-#include "lake/deletion_vector.h"
 
 /* A column of the scan's rows: a key, or made of an item of the aggregation. */
 typedef struct OutputColumn
@@ -292,153 +292,6 @@ aggregate_scan_end(ForeignTableScan *scan)
 	MemoryContextDelete(scan->aggregates->context);
 }
 
-/* ---- what manifests know ---- */
-
-/* Are the extremes that manifests have of the type those of the values? */
-static bool
-has_exact_statistics(const DataType *type)
-{
-	switch (type->root)
-	{
-		case TYPE_TINYINT:
-		case TYPE_SMALLINT:
-		case TYPE_INT:
-		case TYPE_BIGINT:
-		case TYPE_DATE:
-			return true;
-		case TYPE_TIMESTAMP:
-		case TYPE_TIMESTAMP_LTZ:
-			return type->physical == PHYSICAL_INT64;
-		default:
-			return false;
-	}
-}
-
-static bool
-item_may_be_known(const AggregationItem *item)
-{
-	if (item->filter != NULL)
-		return false;
-	if (item->kind == AGGREGATE_COUNT_ROWS)
-		return true;
-	if (item->argument->kind != EXPRESSION_COLUMN)
-		return false;
-	return item->kind == AGGREGATE_COUNT ||
-		((item->kind == AGGREGATE_MIN || item->kind == AGGREGATE_MAX) && has_exact_statistics(item->argument->type));
-}
-
-/* Does a predicate decide on partitions as a whole? */
-static bool
-is_of_partitions(const TableSchema *schema, const Predicate *predicate)
-{
-	bool	   *used = palloc0(schema->nfields * sizeof(bool));
-	int			i;
-
-	predicate_columns(predicate, used);
-	for (i = 0; i < schema->npartition_keys; i++)
-		used[schema->partition_keys[i]] = false;
-	for (i = 0; i < schema->nfields; i++)
-	{
-		if (used[i])
-			return false;
-	}
-	return true;
-}
-
-/* What a file adds to an item, if the manifest tells. */
-static bool
-known_of_file(LakeTable *table, const DataFileMeta *file, const AggregationItem *item, Scalar *value, int64 *count)
-{
-	ColumnStatistics statistics;
-	int64		deleted = deletion_vector_cardinality(file);
-
-	*count = file->row_count - deleted;
-	if (item->kind == AGGREGATE_COUNT_ROWS)
-		return deleted >= 0 && deleted <= file->row_count;
-	if (deleted != 0 ||
-		!file_column_statistics(table, file, item->argument->column, &statistics) || !statistics.has_null_count ||
-		statistics.null_count > file->row_count)
-		return false;
-	*count -= statistics.null_count;
-	if (item->kind == AGGREGATE_COUNT || *count == 0)
-		return true;
-	*value = item->kind == AGGREGATE_MIN ? statistics.min : statistics.max;
-	return statistics.has_min && statistics.has_max;
-}
-
-/* All files of a split, or none: false. */
-static bool
-split_is_known(LakeTable *table, const Split *split, const AggregationSpec *spec)
-{
-	ListCell   *lc;
-	Scalar		value;
-	int64		count;
-	int			i;
-
-	if (!split->raw)
-		return false;
-	foreach(lc, split->files)
-	{
-		for (i = 0; i < spec->nitems; i++)
-		{
-			if (!known_of_file(table, lfirst(lc), &spec->items[i], &value, &count))
-				return false;
-		}
-	}
-	return true;
-}
-
-static void
-add_known(Aggregate *aggregate, const Scalar *value, int64 count)
-{
-	if (count > 0 && aggregate->extremes != NULL)
-	{
-		Vector	   *vector = vector_create(aggregate->type, 1);
-
-		vector_set(vector, 0, value);
-		aggregate_add(aggregate, vector, NULL, 1, NULL);
-		count--;
-	}
-	aggregate->counts[0] += count;
-}
-
-static void
-add_known_split(ForeignTableScan *scan, const Split *split)
-{
-	AggregateScan *aggregates = scan->aggregates;
-	ListCell   *lc;
-	Scalar		value;
-	int64		count;
-	int			i;
-
-	foreach(lc, split->files)
-	{
-		for (i = 0; i < aggregates->spec.nitems; i++)
-		{
-			(void) known_of_file(scan->foreign->table, lfirst(lc), &aggregates->spec.items[i], &value, &count);
-			add_known(aggregation_item(aggregates->aggregation, i), &value, count);
-		}
-	}
-	aggregates->known_files += list_length(split->files);
-}
-
-/* May files be known at all? */
-static bool
-query_may_be_known(const ForeignTableScan *scan, const Predicate *predicate)
-{
-	const AggregationSpec *spec = &scan->aggregates->spec;
-	int			i;
-
-	if (spec->nkeys > 0 || !is_of_partitions(scan->target.schema, predicate))
-		return false;
-	for (i = 0; i < spec->nitems; i++)
-	{
-		if (!item_may_be_known(&spec->items[i]))
-			return false;
-	}
-	return true;
-}
-
 List *
 aggregate_scan_start(ForeignTableScan *scan, List *splits, const Predicate *predicate)
 {
@@ -450,17 +303,40 @@ aggregate_scan_start(ForeignTableScan *scan, List *splits, const Predicate *pred
 	aggregates->aggregation = aggregation_create(&aggregates->spec);
 	aggregates->known_files = 0;
 	MemoryContextSwitchTo(old_context);
-	if (!query_may_be_known(scan, predicate))
+
+	/* of a shared scan each split belongs to one process */
+	if (scan->shared != NULL || !metadata_may_answer(&aggregates->spec, scan->target.schema, predicate))
 		return splits;
 	foreach(lc, splits)
 	{
+		const Split *split = lfirst(lc);
+
 		CHECK_FOR_INTERRUPTS();
-		if (split_is_known(scan->foreign->table, lfirst(lc), &aggregates->spec))
-			add_known_split(scan, lfirst(lc));
+		if (metadata_add_split(scan->foreign->table, split, &aggregates->spec, aggregates->aggregation))
+			aggregates->known_files += list_length(split->files);
 		else
 			unknown = lappend(unknown, lfirst(lc));
 	}
 	return unknown;
+}
+
+int64
+aggregate_scan_count_known(const ForeignTableScan *scan, const List *splits, const Predicate *predicate)
+{
+	const AggregationSpec *spec = &scan->aggregates->spec;
+	int64		files = 0;
+	ListCell   *lc;
+
+	if (!metadata_may_answer(spec, scan->target.schema, predicate))
+		return 0;
+	foreach(lc, splits)
+	{
+		const Split *split = lfirst(lc);
+
+		if (metadata_add_split(scan->foreign->table, split, spec, NULL))
+			files += list_length(split->files);
+	}
+	return files;
 }
 
 int64

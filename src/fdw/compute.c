@@ -352,25 +352,30 @@ strip_numeric_cast(Expr *node)
 static bool
 analyze_number_aggregate(const Aggref *aggref, ComputedAggregate *out)
 {
+	bool		partial = DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit);
+
 	switch (aggref->aggfnoid)
 	{
 		case F_SUM_INT2:
 		case F_SUM_INT4:
 			return set_kind(out, AGGREGATE_SUM, RESULT_SUM);
 		case F_SUM_INT8:
+			return set_kind(out, AGGREGATE_SUM, partial ? RESULT_INT8_STATE : RESULT_NUMERIC_SUM);
 		case F_SUM_NUMERIC:
-			return set_kind(out, AGGREGATE_SUM, RESULT_NUMERIC_SUM);
+			return set_kind(out, AGGREGATE_SUM, partial ? RESULT_NUMERIC_STATE : RESULT_NUMERIC_SUM);
 		case F_AVG_INT2:
 		case F_AVG_INT4:
+			return set_kind(out, AGGREGATE_SUM, partial ? RESULT_INT_STATE : RESULT_NUMERIC_AVERAGE);
 		case F_AVG_INT8:
+			return set_kind(out, AGGREGATE_SUM, partial ? RESULT_INT8_STATE : RESULT_NUMERIC_AVERAGE);
 		case F_AVG_NUMERIC:
-			return set_kind(out, AGGREGATE_SUM, RESULT_NUMERIC_AVERAGE);
+			return set_kind(out, AGGREGATE_SUM, partial ? RESULT_NUMERIC_STATE : RESULT_NUMERIC_AVERAGE);
 		case F_SUM_FLOAT4:
 		case F_SUM_FLOAT8:
 			return set_kind(out, AGGREGATE_SUM, RESULT_FLOAT_SUM);
 		case F_AVG_FLOAT4:
 		case F_AVG_FLOAT8:
-			return set_kind(out, AGGREGATE_MOMENTS, RESULT_FLOAT_AVERAGE);
+			return set_kind(out, AGGREGATE_MOMENTS, partial ? RESULT_FLOAT_STATE : RESULT_FLOAT_AVERAGE);
 		default:
 			return false;
 	}
@@ -450,8 +455,9 @@ compute_analyze_aggregate(const Aggref *aggref, const QualTarget *target, Comput
 
 	memset(out, 0, sizeof(ComputedAggregate));
 	out->typid = aggref->aggtype;
-	if (aggref->aggsplit != AGGSPLIT_SIMPLE || aggref->agglevelsup != 0 || aggref->aggorder != NIL ||
-		aggref->aggdirectargs != NIL || aggref->aggvariadic || list_length(aggref->args) > 1)
+	if ((aggref->aggsplit != AGGSPLIT_SIMPLE && aggref->aggsplit != AGGSPLIT_INITIAL_SERIAL) ||
+		aggref->agglevelsup != 0 || aggref->aggorder != NIL || aggref->aggdirectargs != NIL ||
+		aggref->aggvariadic || list_length(aggref->args) > 1)
 		return false;
 	if (aggref->aggfilter != NULL && !analyze_condition(aggref->aggfilter, target, &filter))
 		return false;

@@ -27,7 +27,12 @@ typedef enum AggregateResult
 	RESULT_NUMERIC_AVERAGE,
 	RESULT_FLOAT_SUM,			/* as it is, real or double precision */
 	RESULT_FLOAT_AVERAGE,
-	RESULT_EXTREME
+	RESULT_EXTREME,
+	/* states as parallel workers hand them to their leader */
+	RESULT_INT8_STATE,			/* of sum and avg of bigint: int8_avg_serialize */
+	RESULT_INT_STATE,			/* of avg of integer and smallint: bigint[2] */
+	RESULT_NUMERIC_STATE,		/* numeric_avg_serialize */
+	RESULT_FLOAT_STATE			/* of avg of floats: double precision[3] */
 } AggregateResult;
 
 typedef struct ComputedAggregate
@@ -37,7 +42,7 @@ typedef struct ComputedAggregate
 	Oid			typid;			/* of the result */
 } ComputedAggregate;
 
-/* False: it cannot be computed. */
+/* False: it cannot be computed.  Of partial aggregates the result is the state. */
 extern bool compute_analyze_aggregate(const Aggref *aggref, const QualTarget *target, ComputedAggregate *out);
 
 /* Mark used[field] for every field that an expression reads. */

@@ -98,46 +98,50 @@ explain_reading(const FormatCounters *counters, ExplainState *es)
 }
 
 static void
-explain_aggregation(const ForeignTableScan *scan, ExplainState *es)
+explain_known_files(int64 files, ExplainState *es)
 {
-	if (aggregate_scan_known_files(scan) > 0)
-		ExplainPropertyInteger("Files Answered From Metadata", NULL, aggregate_scan_known_files(scan), es);
-	if (aggregate_scan_spilled_rows(scan) > 0)
-		ExplainPropertyInteger("Rows Spilled", NULL, aggregate_scan_spilled_rows(scan), es);
+	if (files > 0)
+		ExplainPropertyInteger("Files Answered From Metadata", NULL, files, es);
 }
 
-/* The counters that a scan would have with what is known now. */
-static ScanCounters
-counters_ahead(ForeignTableScan *scan)
+/* What a scan would read with what is known now. */
+static void
+explain_ahead(ForeignTableScan *scan, ExplainState *es)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 	Predicate  *predicate;
-	ScanCounters counters = foreign_scan_plan(scan, NULL, &predicate)->counters;
+	ScanPlan   *plan = foreign_scan_plan(scan, NULL, &predicate);
+	int64		known_files = 0;
 
+	if (scan->aggregates != NULL)
+		known_files = aggregate_scan_count_known(scan, plan->splits, predicate);
 	MemoryContextSwitchTo(old_context);
-	return counters;
+	explain_counters(&plan->counters, es);
+	explain_known_files(known_files, es);
+}
+
+static void
+explain_executed(const ForeignTableScan *scan, ExplainState *es)
+{
+	explain_counters(&scan->planned, es);
+	if (scan->aggregates != NULL)
+		explain_known_files(aggregate_scan_known_files(scan), es);
+	explain_reading(&scan->read, es);
+	if (scan->aggregates != NULL && aggregate_scan_spilled_rows(scan) > 0)
+		ExplainPropertyInteger("Rows Spilled", NULL, aggregate_scan_spilled_rows(scan), es);
 }
 
 void
 streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	ForeignTableScan *scan = node->fdw_state;
-	ScanCounters ahead;
 
 	explain_snapshot(scan->foreign, es);
 	if (scan->aggregates != NULL)
 		explain_aggregates(node, es);
 	explain_filter(node, es);
 	if (!es->analyze)
-	{
-		ahead = counters_ahead(scan);
-		explain_counters(&ahead, es);
-	}
+		explain_ahead(scan, es);
 	else if (scan->executed)
-	{
-		explain_counters(&scan->planned, es);
-		explain_reading(&scan->read, es);
-		if (scan->aggregates != NULL)
-			explain_aggregation(scan, es);
-	}
+		explain_executed(scan, es);
 }

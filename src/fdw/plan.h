@@ -20,6 +20,7 @@ typedef struct RelationPlan
 	double		rows;			/* physical, in the files chosen */
 	double		bytes;
 	int			splits;
+	bool		partitions_only;	/* filters decide on partitions as a whole */
 } RelationPlan;
 
 /* The members of a ForeignScan's fdw_private. */

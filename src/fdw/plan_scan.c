@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 
 #include "fdw/fdw.h"
+#include "fdw/metadata.h"
 #include "fdw/plan.h"
 #include "settings.h"
 
@@ -47,6 +48,8 @@ classify_clauses(RelOptInfo *baserel, const ForeignRelation *foreign, RelationPl
 		part = qual_bind(qual, NULL);
 		if (part != NULL)
 			parts = lappend(parts, part);
+		else
+			plan->partitions_only = false;
 
 		old_context = MemoryContextSwitchTo(keep);
 		plan->pushed = lappend(plan->pushed, clause);
@@ -94,9 +97,13 @@ streamhouseGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	Relation	relation = table_open(relid, NoLock);
 	ForeignRelation *foreign = foreign_relation_open(relation, RELATION_READ, NULL);
+	Predicate  *predicate;
 	double		selectivity;
 
-	measure_files(foreign, classify_clauses(baserel, foreign, plan, old_context), plan);
+	plan->partitions_only = true;
+	predicate = classify_clauses(baserel, foreign, plan, old_context);
+	plan->partitions_only &= metadata_is_of_partitions(foreign->table->schema, predicate);
+	measure_files(foreign, predicate, plan);
 	MemoryContextSwitchTo(old_context);
 	keep_target(baserel, foreign, plan);
 	foreign_relation_close(foreign);

@@ -21,6 +21,7 @@
 
 #include "fdw/compute.h"
 #include "fdw/fdw.h"
+#include "fdw/metadata.h"
 #include "fdw/plan.h"
 #include "settings.h"
 
@@ -36,6 +37,7 @@ typedef struct UpperPlan
 	List	   *keys;			/* Expr * */
 	List	   *tlist;			/* TargetEntry *: the keys, then aggregates */
 	List	   *having;			/* Expr *: for the executor */
+	bool		from_metadata;	/* manifests may know all aggregates */
 } UpperPlan;
 
 /* ---- what can be pushed down ---- */
@@ -97,6 +99,7 @@ take_aggregates_walker(Node *node, void *context)
 	{
 		if (!compute_analyze_aggregate((Aggref *) node, &upper->base->target, &computed))
 			return true;
+		upper->from_metadata &= metadata_may_know(&computed.item);
 		upper->tlist = add_to_flat_tlist(upper->tlist, list_make1(node));
 		return false;
 	}
@@ -113,8 +116,7 @@ take_aggregates(UpperPlan *upper, List *exprs)
 }
 
 static UpperPlan *
-analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *output_rel,
-				 const GroupPathExtraData *extra)
+analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *output_rel, List *having)
 {
 	const RelationPlan *base = input_rel->fdw_private;
 	UpperPlan  *upper = palloc0(sizeof(UpperPlan));
@@ -124,7 +126,8 @@ analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInf
 	upper->base = base;
 	upper->relid = input_rel->relid;
 	upper->clauses = extract_actual_clauses(input_rel->baserestrictinfo, false);
-	upper->having = (List *) extra->havingQual;
+	upper->having = having;
+	upper->from_metadata = base->partitions_only;
 	if (!take_keys(root, upper) ||
 		!take_aggregates(upper, output_rel->reltarget->exprs) ||
 		!take_aggregates(upper, upper->having))
@@ -134,52 +137,91 @@ analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInf
 
 /* ---- paths ---- */
 
-static void
-add_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel, UpperPlan *upper)
+/*
+ * A path that groups the rows of a relation, or the share of them that one of
+ * so many parallel workers reads (0: all).
+ */
+static ForeignPath *
+make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel, const UpperPlan *upper,
+				   int workers)
 {
+	double		divisor = parallel_divisor(workers);
+	double		input_rows = clamp_row_est(input_rel->rows / divisor);
 	double		groups = 1;
 	double		rows;
-	Cost		startup_cost = relation_read_cost(upper->base);
+	Cost		startup_cost = 0;
 	Cost		total_cost;
 	QualCost	having_cost;
+	ForeignPath *path;
 
 	if (upper->keys != NIL)
-		groups = estimate_num_groups(root, upper->keys, input_rel->rows, NULL, NULL);
+		groups = estimate_num_groups(root, upper->keys, input_rows, NULL, NULL);
 	rows = clamp_row_est(groups * clauselist_selectivity(root, upper->having, 0, JOIN_INNER, NULL));
 	cost_qual_eval(&having_cost, upper->having, root);
 
-	startup_cost += BATCH_ROW_COST_FACTOR * cpu_tuple_cost * upper->base->rows;
-	startup_cost += cpu_operator_cost * BATCH_ROW_COST_FACTOR * list_length(upper->tlist) * input_rel->rows;
+	if (upper->keys != NIL || !upper->from_metadata || workers > 0)
+	{
+		startup_cost += relation_read_cost(upper->base);
+		startup_cost += BATCH_ROW_COST_FACTOR * cpu_tuple_cost * upper->base->rows / divisor;
+		startup_cost += BATCH_ROW_COST_FACTOR * cpu_operator_cost * list_length(upper->tlist) * input_rows;
+	}
 	startup_cost += having_cost.startup + output_rel->reltarget->cost.startup;
 	total_cost = startup_cost + (cpu_tuple_cost + having_cost.per_tuple) * groups;
 	total_cost += output_rel->reltarget->cost.per_tuple * rows;
 
+	path = create_foreign_upper_path(root, output_rel, output_rel->reltarget,
+									 rows,
+									 0, /* disabled_nodes */
+									 startup_cost,
+									 total_cost,
+									 NIL,	/* no pathkeys */
+									 NULL,	/* no outer path */
+									 NIL,	/* no join clauses */
+									 NIL);	/* nothing private */
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_safe = workers > 0;
+	path->path.parallel_workers = workers;
+	return path;
+}
+
+static void
+add_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel,
+				  const GroupPathExtraData *extra)
+{
+	UpperPlan  *upper = analyze_grouping(root, input_rel, output_rel, (List *) extra->havingQual);
+
+	if (upper == NULL)
+		return;
 	output_rel->fdw_private = upper;
-	add_path(output_rel, (Path *)
-			 create_foreign_upper_path(root, output_rel, output_rel->reltarget,
-									   rows,
-									   0,	/* disabled_nodes */
-									   startup_cost,
-									   total_cost,
-									   NIL, /* no pathkeys */
-									   NULL,	/* no outer path */
-									   NIL, /* no join clauses */
-									   NIL));	/* nothing private */
+	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, upper, 0));
+}
+
+/* Each worker groups what it reads; core combines the states. */
+static void
+add_partial_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel)
+{
+	int			workers = relation_workers(input_rel);
+	UpperPlan  *upper;
+
+	if (workers == 0 || !output_rel->consider_parallel)
+		return;
+	upper = analyze_grouping(root, input_rel, output_rel, NIL);
+	if (upper == NULL)
+		return;
+	output_rel->fdw_private = upper;
+	add_partial_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, upper, workers));
 }
 
 void
 streamhouseGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 								RelOptInfo *output_rel, void *extra)
 {
-	UpperPlan  *upper;
-
 	if (!setting_pushdown || output_rel->fdw_private != NULL || !input_is_simple(input_rel))
 		return;
-	if (stage != UPPERREL_GROUP_AGG)
-		return;
-	upper = analyze_grouping(root, input_rel, output_rel, extra);
-	if (upper != NULL)
-		add_grouping_path(root, input_rel, output_rel, upper);
+	if (stage == UPPERREL_GROUP_AGG)
+		add_grouping_path(root, input_rel, output_rel, extra);
+	else if (stage == UPPERREL_PARTIAL_GROUP_AGG)
+		add_partial_grouping_path(root, input_rel, output_rel);
 }
 
 /* ---- plans ---- */

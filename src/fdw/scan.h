@@ -80,6 +80,7 @@ extern void aggregate_scan_rescan(ForeignTableScan *scan);
 extern void aggregate_scan_end(ForeignTableScan *scan);
 
 /* For EXPLAIN: files that were not read, as manifests say enough, and rows that went to temporary files. */
+extern int64 aggregate_scan_count_known(const ForeignTableScan *scan, const List *splits, const Predicate *predicate);
 extern int64 aggregate_scan_known_files(const ForeignTableScan *scan);
 extern int64 aggregate_scan_spilled_rows(const ForeignTableScan *scan);
 
