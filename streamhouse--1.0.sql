@@ -46,6 +46,7 @@ CREATE TABLE streamhouse.sync (
 	database text NOT NULL,				-- of the lake
 	flush_interval interval NOT NULL,
 	options jsonb NOT NULL,				-- of lake tables that the sync makes
+	on_unrepresentable text NOT NULL CHECK (on_unrepresentable IN ('error', 'null', 'clamp')),
 	enabled boolean NOT NULL DEFAULT true,
 	copied boolean NOT NULL DEFAULT false	-- the initial copy is done, so the slot must be there
 );
@@ -64,9 +65,13 @@ SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync', '');
 SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
 
 CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
-	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}')
+	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error')
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
+
+CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_alter_sync';
+COMMENT ON PROCEDURE streamhouse.alter_sync IS 'change what is given of a sync';
 
 CREATE PROCEDURE streamhouse.drop_sync(name text)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_drop_sync';
@@ -84,7 +89,7 @@ CREATE PROCEDURE streamhouse.wait_for_sync(name text, lsn pg_lsn DEFAULT NULL, t
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_wait_for_sync';
 COMMENT ON PROCEDURE streamhouse.wait_for_sync IS 'wait until what was committed up to a position (by default: until now) is in the lake';
 
-REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.drop_sync, streamhouse.pause_sync,
+REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.alter_sync, streamhouse.drop_sync, streamhouse.pause_sync,
 	streamhouse.resume_sync FROM PUBLIC;
 
 CREATE FUNCTION streamhouse.sync_workers(OUT slot name, OUT pid integer, OUT state text, OUT visible_lsn pg_lsn,

@@ -32,6 +32,8 @@
 
 PG_FUNCTION_INFO_V1(streamhouse_create_sync);
 PGDLLEXPORT Datum streamhouse_create_sync(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(streamhouse_alter_sync);
+PGDLLEXPORT Datum streamhouse_alter_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_drop_sync);
 PGDLLEXPORT Datum streamhouse_drop_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_pause_sync);
@@ -136,6 +138,7 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->publication = text_argument(fcinfo, 1, "publication");
 	sync->server = text_argument(fcinfo, 2, "server");
 	sync->database = text_argument(fcinfo, 3, "database");
+	sync->on_unrepresentable = unrepresentable_policy_parse(text_argument(fcinfo, 6, "on_unrepresentable"));
 	if (PG_ARGISNULL(4) || PG_ARGISNULL(5))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -149,6 +152,25 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync_catalog_insert(sync, PG_GETARG_DATUM(4), PG_GETARG_DATUM(5));
 	worker_start_sync_at_commit(sync->slot, sync->name);
 	worker_start_maintenance_at_commit();
+	PG_RETURN_VOID();
+}
+
+/* The worker takes up the new definition by starting again. */
+Datum
+streamhouse_alter_sync(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync;
+	Datum		flush_interval = PG_GETARG_DATUM(1);
+	UnrepresentablePolicy policy = UNREPRESENTABLE_ERROR;
+
+	require_replication_role();
+	sync = find_sync(text_argument(fcinfo, 0, "name"));
+	if (!PG_ARGISNULL(1))
+		check_flush_interval(PG_GETARG_INTERVAL_P(1));
+	if (!PG_ARGISNULL(2))
+		policy = unrepresentable_policy_parse(text_argument(fcinfo, 2, "on_unrepresentable"));
+	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy);
+	worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
 }
 

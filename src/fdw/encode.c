@@ -22,6 +22,12 @@
 #include "fdw/numeric.h"
 #include "fdw/types.h"
 
+/* The years 1 to 9999, which every engine knows, on the server's calendar. */
+#define FIRST_DAY (-730119)
+#define LAST_DAY 2921939
+#define FIRST_MICROSECOND (FIRST_DAY * USECS_PER_DAY)
+#define LAST_MICROSECOND ((LAST_DAY + 1) * USECS_PER_DAY - 1)
+
 static pg_noinline void
 value_out_of_range(const ColumnEncoder *encoder)
 {
@@ -40,14 +46,18 @@ value_too_long(const ColumnEncoder *encoder)
 			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type))));
 }
 
+/* Infinity and the like; NULL if the policy says so and the column may be. */
 static pg_noinline void
-value_special(const ColumnEncoder *encoder, const char *what)
+value_special(const ColumnEncoder *encoder, const char *what, Scalar *out)
 {
+	out->isnull = encoder->policy != UNREPRESENTABLE_ERROR && encoder->type->nullable;
+	if (out->isnull)
+		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("column \"%s\" of table \"%s\" cannot hold %s", encoder->column, encoder->table, what),
 			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type)),
-			 errhint("Write NULL or another value instead.")));
+			 errhint("%s", encoder->hint)));
 }
 
 static void
@@ -85,6 +95,12 @@ encode_bigint(const ColumnEncoder *encoder, Datum value, Scalar *out)
 }
 
 static void
+encode_oid(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	out->v.i64 = DatumGetObjectId(value);
+}
+
+static void
 encode_float(const ColumnEncoder *encoder, Datum value, Scalar *out)
 {
 	out->v.f32 = DatumGetFloat4(value);
@@ -105,12 +121,12 @@ encode_decimal(const ColumnEncoder *encoder, Datum value, Scalar *out)
 	switch (decimal.place)
 	{
 		case DECIMAL_NAN:
-			value_special(encoder, "NaN");
-			break;
+			value_special(encoder, "NaN", out);
+			return;
 		case DECIMAL_PLUS_INFINITY:
 		case DECIMAL_MINUS_INFINITY:
-			value_special(encoder, "infinity");
-			break;
+			value_special(encoder, "infinity", out);
+			return;
 		case DECIMAL_BELOW:
 		case DECIMAL_ABOVE:
 			value_out_of_range(encoder);
@@ -131,17 +147,22 @@ encode_date(const ColumnEncoder *encoder, Datum value, Scalar *out)
 {
 	DateADT		date = DatumGetDateADT(value);
 
+	if (encoder->policy == UNREPRESENTABLE_CLAMP)
+		date = Min(Max(date, FIRST_DAY), LAST_DAY);
 	if (DATE_NOT_FINITE(date))
-		value_special(encoder, "infinity");
-	out->v.i32 = date + EPOCH_DAYS;
+		value_special(encoder, "infinity", out);
+	else
+		out->v.i32 = date + EPOCH_DAYS;
 }
+
+/* Microseconds of the last digit. */
+static const int64 units_of_precision[] = {1000000, 100000, 10000, 1000, 100, 10, 1};
 
 /* Round micros to a type's precision, halves away from zero as the server does. */
 static int64
 round_micros(int64 micros, int precision)
 {
-	static const int64 units[] = {1000000, 100000, 10000, 1000, 100, 10, 1};
-	int64		unit = units[Min(precision, MAX_TIMESTAMP_PRECISION)];
+	int64		unit = units_of_precision[Min(precision, MAX_TIMESTAMP_PRECISION)];
 
 	if (unit == 1)
 		return micros;
@@ -155,8 +176,13 @@ encode_time(const ColumnEncoder *encoder, Datum value, Scalar *out)
 	int64		millis = round_micros(DatumGetTimeADT(value), precision) / MICROS_PER_MILLI;
 
 	/* SQL has 24:00:00, the lake does not */
+	if (millis >= MILLIS_PER_DAY && encoder->policy == UNREPRESENTABLE_CLAMP)
+		millis = (USECS_PER_DAY - units_of_precision[precision]) / MICROS_PER_MILLI;
 	if (millis >= MILLIS_PER_DAY)
-		value_out_of_range(encoder);
+	{
+		value_special(encoder, "24:00:00", out);
+		return;
+	}
 	out->v.i32 = (int32) millis;
 }
 
@@ -167,8 +193,14 @@ encode_timestamp(const ColumnEncoder *encoder, Datum value, Scalar *out)
 	int			precision = encoder->type->precision;
 	int64		micros;
 
+	if (encoder->policy == UNREPRESENTABLE_CLAMP)
+		timestamp = Min(Max(timestamp, FIRST_MICROSECOND),
+						LAST_MICROSECOND + 1 - units_of_precision[Min(precision, MAX_TIMESTAMP_PRECISION)]);
 	if (TIMESTAMP_NOT_FINITE(timestamp))
-		value_special(encoder, "infinity");
+	{
+		value_special(encoder, "infinity", out);
+		return;
+	}
 
 	/* counted from 1970, the last year that the server knows overflows */
 	if (pg_add_s64_overflow(round_micros(timestamp, precision), EPOCH_MICROS, &micros))
@@ -209,6 +241,16 @@ encode_string(const ColumnEncoder *encoder, Datum value, Scalar *out)
 		value_too_long(encoder);
 }
 
+/* Any type as text; the function's result is ours. */
+static void
+encode_output(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	char	   *text = OutputFunctionCall(encoder->output, value);
+
+	out->v.bytes.data = text;
+	out->v.bytes.length = strlen(text);
+}
+
 /* The type whose Datums a function takes, and the function. */
 typedef struct EncoderEntry
 {
@@ -223,6 +265,7 @@ static const EncoderEntry encoders[] = {
 	{TYPE_SMALLINT, INT2OID, encode_smallint},
 	{TYPE_INT, INT4OID, encode_int},
 	{TYPE_BIGINT, INT8OID, encode_bigint},
+	{TYPE_BIGINT, OIDOID, encode_oid},
 	{TYPE_FLOAT, FLOAT4OID, encode_float},
 	{TYPE_DOUBLE, FLOAT8OID, encode_double},
 	{TYPE_DECIMAL, NUMERICOID, encode_decimal},
@@ -251,18 +294,41 @@ check_encoding(const ColumnEncoder *encoder)
 				 errhint("Use a database with encoding UTF8.")));
 }
 
+static void
+init_common(ColumnEncoder *encoder, const char *table, const char *column, const DataType *type, Oid typid)
+{
+	encoder->table = table;
+	encoder->column = column;
+	encoder->type = type;
+	encoder->typid = getBaseType(typid);
+	encoder->policy = UNREPRESENTABLE_ERROR;
+	encoder->hint = "Write NULL or another value instead.";
+	encoder->output = NULL;
+	if (type_is_string(type))
+		check_encoding(encoder);
+}
+
+void
+column_encoder_init_text(ColumnEncoder *encoder, const char *table, const char *column, const DataType *type,
+						 Oid typid)
+{
+	Oid			output;
+	bool		is_varlena;
+
+	init_common(encoder, table, column, type, typid);
+	getTypeOutputInfo(encoder->typid, &output, &is_varlena);
+	encoder->output = palloc(sizeof(FmgrInfo));
+	fmgr_info(output, encoder->output);
+	encoder->encode = encode_output;
+}
+
 void
 column_encoder_init(ColumnEncoder *encoder, const char *table, const char *column, const DataType *type,
 					Oid typid)
 {
 	int			i;
 
-	encoder->table = table;
-	encoder->column = column;
-	encoder->type = type;
-	encoder->typid = getBaseType(typid);
-	if (type_is_string(type))
-		check_encoding(encoder);
+	init_common(encoder, table, column, type, typid);
 	for (i = 0; i < lengthof(encoders); i++)
 	{
 		if (encoders[i].root == type->root && encoders[i].typid == encoder->typid)

@@ -92,21 +92,26 @@ refuse_type(const char *column, Oid typid, int32 typmod, const char *hint)
 			 errhint("%s", hint)));
 }
 
+/* Does a DECIMAL hold what this numeric holds? */
+static bool
+numeric_is_decimal(int32 typmod)
+{
+	int			scale = NUMERIC_TYPMOD_SCALE(typmod);
+
+	return typmod >= (int32) VARHDRSZ && NUMERIC_TYPMOD_PRECISION(typmod) <= TYPE_MAX_DECIMAL_PRECISION &&
+		scale >= 0 && scale <= NUMERIC_TYPMOD_PRECISION(typmod);
+}
+
 static DataType *
 lake_decimal(const char *column, int32 typmod, bool nullable)
 {
-	int			precision;
-	int			scale;
-
 	if (typmod < (int32) VARHDRSZ)
 		refuse_type(column, NUMERICOID, typmod,
 					"Give precision and scale, up to numeric(38, 38).");
-	precision = NUMERIC_TYPMOD_PRECISION(typmod);
-	scale = NUMERIC_TYPMOD_SCALE(typmod);
-	if (precision > TYPE_MAX_DECIMAL_PRECISION || scale < 0 || scale > precision)
+	if (!numeric_is_decimal(typmod))
 		refuse_type(column, NUMERICOID, typmod,
 					"Precision can be up to 38, and scale from 0 to the precision.");
-	return type_make(TYPE_DECIMAL, precision, scale, nullable);
+	return type_make(TYPE_DECIMAL, NUMERIC_TYPMOD_PRECISION(typmod), NUMERIC_TYPMOD_SCALE(typmod), nullable);
 }
 
 static DataType *
@@ -159,6 +164,36 @@ lake_type_of_sql(const char *column, Oid typid, int32 typmod, bool nullable)
 			refuse_type(column, typid, typmod,
 						"Use a boolean, number, text, bytea, date, time or timestamp type; most others can be kept as text.");
 			return NULL;		/* keep compiler quiet */
+	}
+}
+
+bool
+lake_type_exists(Oid typid, int32 typmod)
+{
+	typid = getBaseTypeAndTypmod(typid, &typmod);
+	switch (typid)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BYTEAOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return true;
+		case NUMERICOID:
+			return numeric_is_decimal(typmod);
+		case BPCHAROID:
+			return typmod >= 0;
+		case TIMEOID:
+			return typmod >= 0 && typmod <= LAKE_TIME_PRECISION;
+		default:
+			return false;
 	}
 }
 

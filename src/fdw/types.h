@@ -25,6 +25,8 @@
 #ifndef STREAMHOUSE_FDW_TYPES_H
 #define STREAMHOUSE_FDW_TYPES_H
 
+#include "fmgr.h"
+
 #include "columnar/vector.h"
 
 /* The SQL type that shows a lake type; false when there is none yet. */
@@ -35,6 +37,9 @@ extern bool sql_type_of_lake(const DataType *type, Oid *typid, int32 *typmod);
  * their base type.  ERROR with a hint, naming the column, when there is none.
  */
 extern DataType *lake_type_of_sql(const char *column, Oid typid, int32 typmod, bool nullable);
+
+/* Is there one, apart from arrays? */
+extern bool lake_type_exists(Oid typid, int32 typmod);
 
 /* Does an SQL column of this type hold every value of the lake type? */
 extern bool sql_type_holds_lake(Oid typid, int32 typmod, const DataType *type);
@@ -71,6 +76,14 @@ extern void column_decode(const ColumnDecoder *decoder, const Vector *vector, co
 typedef struct ColumnEncoder ColumnEncoder;
 typedef void (*EncodeFunction) (const ColumnEncoder *encoder, Datum value, Scalar *out);
 
+/* What becomes of infinity and NaN where the lake type has none. */
+typedef enum UnrepresentablePolicy
+{
+	UNREPRESENTABLE_ERROR,
+	UNREPRESENTABLE_NULL,
+	UNREPRESENTABLE_CLAMP		/* dates and timestamps into the years 1 to 9999; the rest as NULL */
+} UnrepresentablePolicy;
+
 struct ColumnEncoder
 {
 	const char *table;
@@ -78,11 +91,22 @@ struct ColumnEncoder
 	const DataType *type;
 	Oid			typid;			/* base type of the SQL column */
 	EncodeFunction encode;
+	UnrepresentablePolicy policy;	/* init sets that of an error, and its hint */
+	const char *hint;
+	FmgrInfo   *output;			/* of column_encoder_init_text */
 };
 
 /* The same, for a Datum of type typid.  ERROR when the lake type cannot take values of that type at all. */
 extern void column_encoder_init(ColumnEncoder *encoder, const char *table, const char *column,
 								const DataType *type, Oid typid);
+
+/*
+ * The same for a STRING column that takes Datums of any type, as the type's
+ * output function prints them.  What the function needs is allocated in
+ * CurrentMemoryContext and lives as long as the encoder.
+ */
+extern void column_encoder_init_text(ColumnEncoder *encoder, const char *table, const char *column,
+									 const DataType *type, Oid typid);
 
 /*
  * Encode one value.  Bytes of the result point into the datum, or into its

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "sync/source.h"
 #include "sync/stream.h"
 #include "sync/toast.h"
 
@@ -45,20 +46,24 @@ static bool
 decode_new_row(SyncTable *table, TupleDesc desc, HeapTuple tuple)
 {
 	bool		incomplete = false;
-	int			i;
+	int			n;
 
 	heap_deform_tuple(tuple, desc, table->values, table->nulls);
-	for (i = 0; i < table->record->ncolumns; i++)
+	for (n = 0; n < table->record->ncolumns; n++)
 	{
-		table->missing[i] = field_is_out_of_reach(table, desc, i);
-		if (table->missing[i])
+		int			field = table->order[n];
+
+		table->named_row = n >= table->lake->schema->nprimary_keys ? table->row : NULL;
+		table->missing[field] = field_is_out_of_reach(table, desc, field);
+		if (table->missing[field])
 		{
-			table->row[i].isnull = true;
+			table->row[field].isnull = true;
 			incomplete = true;
 		}
 		else
-			encode_field(table, i, table->row);
+			encode_field(table, field, table->row);
 	}
+	table->named_row = NULL;
 	return incomplete;
 }
 
@@ -66,20 +71,21 @@ decode_new_row(SyncTable *table, TupleDesc desc, HeapTuple tuple)
 static void
 decode_old_row(SyncTable *table, TupleDesc desc, HeapTuple tuple, bool full)
 {
-	int			nkeys;
-	const int  *key = sync_table_key(table, &nkeys);
-	int			i;
+	int			nkeys = table->lake->schema->nprimary_keys;
+	int			n;
 
 	heap_deform_tuple(tuple, desc, table->values, table->nulls);
-	for (i = 0; i < table->record->ncolumns; i++)
+	for (n = 0; n < table->record->ncolumns; n++)
 	{
-		if (full)
-			encode_field(table, i, table->old_row);
+		int			field = table->order[n];
+
+		table->named_row = n >= nkeys ? table->old_row : NULL;
+		if (full || n < nkeys)
+			encode_field(table, field, table->old_row);
 		else
-			table->old_row[i].isnull = true;
+			table->old_row[field].isnull = true;
 	}
-	for (i = 0; i < nkeys && !full; i++)
-		encode_field(table, key[i], table->old_row);
+	table->named_row = NULL;
 }
 
 /* Fields missing in the new row that the old one has; false when none is left missing. */
@@ -193,7 +199,10 @@ apply_delete(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple 
 static void
 change_error_context(void *arg)
 {
-	errcontext("change of table \"%s\"", ((const SyncTable *) arg)->record->source_name);
+	const SyncTable *table = arg;
+
+	errcontext("change of table \"%s\"%s%s", table->record->source_name, table->named_row ? ", row " : "",
+			   table->named_row ? source_row_name(table->lake->schema, table->named_row) : "");
 }
 
 void

@@ -35,7 +35,9 @@ typedef struct TableCopy
 	LakeTable  *lake;
 	TableWriter *writer;
 	ColumnEncoder *encoders;	/* by field */
+	int		   *order;			/* of the fields, when a row is encoded */
 	Scalar	   *row;
+	bool		row_named;		/* its key is encoded */
 	MemoryContext row_context;
 } TableCopy;
 
@@ -62,13 +64,12 @@ prepare_encoders(TableCopy *copy)
 	int			i;
 
 	copy->encoders = palloc0(sizeof(ColumnEncoder) * copy->record->ncolumns);
+	copy->order = source_field_order(copy->lake->schema);
 	copy->row = palloc0(sizeof(Scalar) * copy->record->ncolumns);
 	for (i = 0; i < copy->record->ncolumns; i++)
 	{
-		DataField  *field = &copy->lake->schema->fields[i];
-		Form_pg_attribute column = TupleDescAttr(desc, copy->record->columns[i] - 1);
-
-		column_encoder_init(&copy->encoders[i], copy->record->source_name, field->name, field->type, column->atttypid);
+		source_encoder_init(&copy->encoders[i], copy->record->source_name, &copy->lake->schema->fields[i],
+							TupleDescAttr(desc, copy->record->columns[i] - 1), copy->sync->on_unrepresentable);
 	}
 }
 
@@ -81,10 +82,13 @@ copy_row(TableCopy *copy, TupleTableSlot *slot)
 	slot_getallattrs(slot);
 	for (i = 0; i < copy->record->ncolumns; i++)
 	{
-		int			column = copy->record->columns[i] - 1;
+		int			field = copy->order[i];
+		int			column = copy->record->columns[field] - 1;
 
-		column_encode(&copy->encoders[i], slot->tts_values[column], slot->tts_isnull[column], &copy->row[i]);
+		copy->row_named = i >= copy->lake->schema->nprimary_keys;
+		column_encode(&copy->encoders[field], slot->tts_values[column], slot->tts_isnull[column], &copy->row[field]);
 	}
+	copy->row_named = false;
 	table_writer_append(copy->writer, ROW_INSERT, copy->row);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(copy->row_context);
@@ -123,7 +127,10 @@ scan_table(TableCopy *copy)
 static void
 copy_error_context(void *arg)
 {
-	errcontext("initial copy of table \"%s\"", ((const SyncTableRecord *) arg)->source_name);
+	const TableCopy *copy = arg;
+
+	errcontext("initial copy of table \"%s\"%s%s", copy->record->source_name, copy->row_named ? ", row " : "",
+			   copy->row_named ? source_row_name(copy->lake->schema, copy->row) : "");
 }
 
 /* Copy one table and commit it at the slot's first position. */
@@ -137,7 +144,7 @@ copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *wa
 	ErrorContextCallback callback;
 
 	callback.callback = copy_error_context;
-	callback.arg = unconstify(SyncTableRecord *, record);
+	callback.arg = &copy;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 

@@ -262,7 +262,7 @@ check_column(Preflight *check, void *arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("column \"%s\" is generated when it is read, which is not supported", name)));
-	(void) lake_type_of_sql(name, column->column->atttypid, column->column->atttypmod, true);
+	(void) source_lake_type(name, column->column->atttypid, column->column->atttypmod, true);
 }
 
 typedef struct TargetArg

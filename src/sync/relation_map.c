@@ -10,6 +10,7 @@
 
 #include "lake/binary_row.h"
 #include "sync/relation_map.h"
+#include "sync/source.h"
 
 static HTAB *map = NULL;		/* the one of this process, for invalidations */
 
@@ -83,8 +84,11 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	table->lake = lake;
 	table->applied = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
 	table->snapshot_id = newest ? newest->id : 0;
+	table->on_unrepresentable = sync->on_unrepresentable;
 	table->checked = false;
 	table->encoders = palloc0(sizeof(ColumnEncoder) * nfields);
+	table->encoder_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse encoders", ALLOCSET_SMALL_SIZES);
+	table->order = source_field_order(lake->schema);
 	table->writer = NULL;
 	table->pending = false;
 	table->pending_rows = 0;
@@ -94,6 +98,7 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	table->nulls = NULL;
 	table->row = palloc0(sizeof(Scalar) * nfields);
 	table->old_row = palloc0(sizeof(Scalar) * nfields);
+	table->named_row = NULL;
 	table->missing = palloc0(sizeof(bool) * nfields);
 }
 
@@ -159,17 +164,20 @@ check_field(SyncTable *table, TupleDesc desc, int field)
 	AttrNumber	number = table->record->columns[field];
 	Form_pg_attribute column;
 	DataType   *type;
+	MemoryContext old;
 
 	if (number > desc->natts || TupleDescAttr(desc, number - 1)->attisdropped)
 		columns_changed(table, psprintf("Column \"%s\" is not there any more.", lake->name));
 	column = TupleDescAttr(desc, number - 1);
 	if (strcmp(NameStr(column->attname), lake->name) != 0)
 		columns_changed(table, psprintf("Column \"%s\" is called \"%s\" now.", lake->name, NameStr(column->attname)));
-	type = lake_type_of_sql(lake->name, column->atttypid, column->atttypmod, true);
+	type = source_lake_type(lake->name, column->atttypid, column->atttypmod, true);
 	if (!type_equal(type, lake->type))
 		columns_changed(table, psprintf("Column \"%s\" would be %s now, but is %s in the lake.",
 										lake->name, type_to_text(type), type_to_text(lake->type)));
-	column_encoder_init(&table->encoders[field], table->record->source_name, lake->name, lake->type, column->atttypid);
+	old = MemoryContextSwitchTo(table->encoder_context);
+	source_encoder_init(&table->encoders[field], table->record->source_name, lake, column, table->on_unrepresentable);
+	MemoryContextSwitchTo(old);
 }
 
 /* Room for a deformed tuple of the relation. */
@@ -199,6 +207,7 @@ sync_table_check(SyncTable *table, Relation relation)
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			live++;
 	}
+	MemoryContextReset(table->encoder_context);
 	for (i = 0; i < table->record->ncolumns; i++)
 		check_field(table, desc, i);
 	if (live != table->record->ncolumns)

@@ -29,8 +29,11 @@ typedef struct SyncTable
 	LakeTable  *lake;
 	XLogRecPtr	applied;		/* transactions that end here or before are in the lake */
 	int64		snapshot_id;	/* newest of the sync's, or 0 if it has expired */
+	UnrepresentablePolicy on_unrepresentable;
 	bool		checked;		/* columns compared since the last invalidation */
 	ColumnEncoder *encoders;	/* by field */
+	MemoryContext encoder_context;	/* what they have allocated */
+	int		   *order;			/* of the fields, when a row is encoded */
 
 	/* rows not yet in the lake */
 	TableWriter *writer;		/* NULL until the first row */
@@ -44,6 +47,7 @@ typedef struct SyncTable
 	bool	   *nulls;
 	Scalar	   *row;			/* by field */
 	Scalar	   *old_row;
+	const Scalar *named_row;	/* of these two, the one being encoded, once its key is; or NULL */
 	bool	   *missing;		/* fields of row that are unchanged and not at hand */
 } SyncTable;
 

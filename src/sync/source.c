@@ -6,11 +6,96 @@
 
 #include "access/genam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "mb/pg_wchar.h"
+#include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
+#include "columnar/value_text.h"
 #include "compat.h"
-#include "fdw/types.h"
 #include "sync/source.h"
+
+#define ROW_NAME_LENGTH 200
+
+static bool
+kept_as_text(Oid typid, int32 typmod)
+{
+	return typid != OIDOID && !OidIsValid(get_element_type(typid)) && !lake_type_exists(typid, typmod);
+}
+
+DataType *
+source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable)
+{
+	typid = getBaseTypeAndTypmod(typid, &typmod);
+	if (typid == OIDOID)
+		return type_make(TYPE_BIGINT, 0, 0, nullable);
+	if (kept_as_text(typid, typmod))
+		return type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, nullable);
+	return lake_type_of_sql(column, typid, typmod, nullable);
+}
+
+void
+source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *field, Form_pg_attribute column,
+					UnrepresentablePolicy policy)
+{
+	int32		typmod = column->atttypmod;
+	Oid			typid = getBaseTypeAndTypmod(column->atttypid, &typmod);
+
+	if (kept_as_text(typid, typmod))
+		column_encoder_init_text(encoder, table, field->name, field->type, typid);
+	else
+		column_encoder_init(encoder, table, field->name, field->type, typid);
+	encoder->policy = policy;
+	encoder->hint = "Call streamhouse.alter_sync with on_unrepresentable => 'clamp' or 'null'.";
+}
+
+int *
+source_field_order(const TableSchema *schema)
+{
+	int		   *order = palloc(sizeof(int) * schema->nfields);
+	bool	   *is_key = palloc0(schema->nfields);
+	int			n;
+	int			i;
+
+	for (n = 0; n < schema->nprimary_keys; n++)
+	{
+		order[n] = schema->primary_keys[n];
+		is_key[order[n]] = true;
+	}
+	for (i = 0; i < schema->nfields; i++)
+	{
+		if (!is_key[i])
+			order[n++] = i;
+	}
+	pfree(is_key);
+	return order;
+}
+
+char *
+source_row_name(const TableSchema *schema, const Scalar *row)
+{
+	StringInfoData names;
+	StringInfoData values;
+	int			i;
+
+	if (schema->nprimary_keys == 0)
+		return pstrdup("");
+	initStringInfo(&names);
+	initStringInfo(&values);
+	for (i = 0; i < schema->nprimary_keys; i++)
+	{
+		int			field = schema->primary_keys[i];
+
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", schema->fields[field].name);
+		appendStringInfoString(&values, i > 0 ? ", " : "");
+		if (row[field].isnull)
+			appendStringInfoString(&values, "null");
+		else
+			(void) value_to_text(&values, schema->fields[field].type, &row[field], VALUE_TEXT_CAST);
+	}
+	values.data[pg_mbcliplen(values.data, values.len, ROW_NAME_LENGTH)] = '\0';
+	return psprintf("(%s)=(%s)", names.data, values.data);
+}
 
 AttrNumber *
 source_key(Relation relation, int *nkeys)
@@ -115,7 +200,7 @@ source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, L
 		Form_pg_attribute column = TupleDescAttr(desc, columns[i] - 1);
 
 		fields[i].name = pstrdup(NameStr(column->attname));
-		fields[i].type = lake_type_of_sql(fields[i].name, column->atttypid, column->atttypmod,
+		fields[i].type = source_lake_type(fields[i].name, column->atttypid, column->atttypmod,
 										  !is_in(key, nkeys, columns[i]));
 	}
 	for (i = 0; i < nkeys; i++)

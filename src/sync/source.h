@@ -9,6 +9,7 @@
 
 #include "utils/rel.h"
 
+#include "fdw/types.h"
 #include "lake/table.h"
 #include "sync/sync_catalog.h"
 
@@ -21,6 +22,23 @@ extern AttrNumber *source_key(Relation relation, int *nkeys);
 
 /* Attribute numbers of the columns that are there. */
 extern AttrNumber *source_columns(Relation relation, int *ncolumns);
+
+/*
+ * The lake type of a column: its counterpart, or else STRING for the text that
+ * the type's output function prints.  ERROR, naming the column, for arrays of
+ * what the lake does not have.
+ */
+extern DataType *source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable);
+
+/* The encoder for it.  Allocates in CurrentMemoryContext. */
+extern void source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *field,
+								Form_pg_attribute column, UnrepresentablePolicy policy);
+
+/* The fields in the order in which a row is encoded: the key's first. */
+extern int *source_field_order(const TableSchema *schema);
+
+/* "(id)=(5)" of a row whose key is encoded, for messages; empty for a table without key. */
+extern char *source_row_name(const TableSchema *schema, const Scalar *row);
 
 /*
  * The schema of a new lake table for the columns.  Only the key is NOT NULL:

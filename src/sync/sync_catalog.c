@@ -19,7 +19,7 @@
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
-	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied"
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied, on_unrepresentable"
 
 static Datum
 tuple_value(uint64 row, int column, bool *isnull)
@@ -75,6 +75,28 @@ execute(const char *query, int expected, int nargs, Oid *types, Datum *values)
 
 	if (result != expected)
 		elog(ERROR, "could not execute \"%s\": %s", query, SPI_result_code_string(result));
+}
+
+static const char *const policy_names[] = {
+	[UNREPRESENTABLE_ERROR] = "error",
+	[UNREPRESENTABLE_NULL] = "null",
+	[UNREPRESENTABLE_CLAMP] = "clamp"
+};
+
+UnrepresentablePolicy
+unrepresentable_policy_parse(const char *text)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(policy_names); i++)
+	{
+		if (strcmp(text, policy_names[i]) == 0)
+			return (UnrepresentablePolicy) i;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("\"on_unrepresentable\" must be \"error\", \"null\" or \"clamp\", not \"%s\"", text)));
+	return UNREPRESENTABLE_ERROR;	/* keep compiler quiet */
 }
 
 /* One option's value as text; jsonb strings come without quotes. */
@@ -143,6 +165,7 @@ sync_of_row(uint64 row)
 	sync->options = sync_options_parse(tuple_datum(row, 7));
 	sync->enabled = DatumGetBool(tuple_datum(row, 8));
 	sync->copied = DatumGetBool(tuple_datum(row, 9));
+	sync->on_unrepresentable = unrepresentable_policy_parse(TextDatumGetCString(tuple_datum(row, 10)));
 	return sync;
 }
 
@@ -276,8 +299,8 @@ void
 sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 {
 	CatalogAccess access;
-	Oid			types[7] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID};
-	Datum		values[7];
+	Oid			types[8] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID};
+	Datum		values[8];
 	ListCell   *cell;
 
 	catalog_enter(&access);
@@ -288,9 +311,10 @@ sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 	values[4] = CStringGetTextDatum(sync->database);
 	values[5] = flush_interval;
 	values[6] = options;
-	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options)"
-			" VALUES ($1, $2::name, $3, $4, $5, $6, $7)",
-			SPI_OK_INSERT, 7, types, values);
+	values[7] = CStringGetTextDatum(policy_names[sync->on_unrepresentable]);
+	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options,"
+			" on_unrepresentable) VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8)",
+			SPI_OK_INSERT, 8, types, values);
 	foreach(cell, sync->tables)
 		insert_table(sync->name, lfirst(cell));
 	catalog_leave(&access);
@@ -307,6 +331,31 @@ execute_about(const char *query, int expected, const char *sync)
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(sync);
 	execute(query, expected, 1, types, values);
+	catalog_leave(&access);
+}
+
+void
+sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy)
+{
+	CatalogAccess access;
+	Oid			types[3] = {TEXTOID, INTERVALOID, TEXTOID};
+	Datum		values[3] = {0};
+	char		nulls[] = "   ";
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(name);
+	if (flush_interval)
+		values[1] = *flush_interval;
+	else
+		nulls[1] = 'n';
+	if (policy)
+		values[2] = CStringGetTextDatum(policy_names[*policy]);
+	else
+		nulls[2] = 'n';
+	if (SPI_execute_with_args("UPDATE streamhouse.sync SET flush_interval = coalesce($2, flush_interval),"
+							  " on_unrepresentable = coalesce($3, on_unrepresentable) WHERE name = $1",
+							  3, types, values, nulls, false, 0) != SPI_OK_UPDATE)
+		elog(ERROR, "could not alter sync \"%s\"", name);
 	catalog_leave(&access);
 }
 

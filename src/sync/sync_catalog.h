@@ -13,6 +13,8 @@
 #include "access/attnum.h"
 #include "nodes/pg_list.h"
 
+#include "fdw/types.h"
+
 typedef struct SyncTableRecord
 {
 	Oid			source;
@@ -31,6 +33,7 @@ typedef struct SyncRecord
 	char	   *database;
 	int64		flush_interval; /* microseconds */
 	List	   *options;		/* OptionPair *: of lake tables made by the sync */
+	UnrepresentablePolicy on_unrepresentable;
 	bool		enabled;
 	bool		copied;
 	List	   *tables;			/* SyncTableRecord *, by source oid */
@@ -55,12 +58,18 @@ extern List *sync_catalog_list(void);	/* SyncRecord *, without tables */
 /* Insert with its tables; flush_interval and options as given by the user. */
 extern void sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options);
 
+/* Change what is not NULL; *flush_interval is of type interval. */
+extern void sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy);
+
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
 extern void sync_catalog_set_copied(const char *slot);
 
 /* False when there is no such publication. */
 extern bool publication_actions(const char *publication, PublishedActions *actions);
+
+/* error, null or clamp; ERROR for anything else. */
+extern UnrepresentablePolicy unrepresentable_policy_parse(const char *text);
 
 /* {"key": "value"} as OptionPair *; ERROR unless all values are strings, numbers or booleans. */
 extern List *sync_options_parse(Datum jsonb);

@@ -161,7 +161,7 @@ note_worker_end(WorkerState *worker, BackgroundWorkerHandle **handle)
 	pfree(*handle);
 	*handle = NULL;
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	if (worker->wanted)
+	if (worker->wanted && !worker->restart)
 	{
 		int			seconds = Min(1 << Min(worker->failures, 16), MAX_BACKOFF_SECONDS);
 

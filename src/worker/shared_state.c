@@ -151,6 +151,24 @@ shared_sync_start(Oid database, const char *slot, const char *name, bool afresh)
 	return sync != NULL;
 }
 
+void
+shared_sync_restart(Oid database, const char *slot)
+{
+	SyncState  *sync;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	sync = shared_sync_find(database, slot);
+	if (sync && sync->worker.wanted)
+	{
+		worker_want(&sync->worker, database);
+		sync->worker.restart = true;
+		if (sync->worker.latch)
+			SetLatch(sync->worker.latch);
+	}
+	LWLockRelease(shared_state->lock);
+	shared_launcher_wake();
+}
+
 List *
 shared_sync_list(Oid database)
 {
@@ -271,6 +289,7 @@ shared_worker_attach(WorkerState *worker)
 	{
 		worker->pid = MyProcPid;
 		worker->latch = MyLatch;
+		worker->restart = false;
 	}
 	LWLockRelease(shared_state->lock);
 	if (wanted)
@@ -284,7 +303,7 @@ shared_worker_wanted(WorkerState *worker)
 	bool		wanted;
 
 	LWLockAcquire(shared_state->lock, LW_SHARED);
-	wanted = worker->wanted;
+	wanted = worker->wanted && !worker->restart;
 	LWLockRelease(shared_state->lock);
 	return wanted;
 }

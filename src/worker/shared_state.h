@@ -39,6 +39,7 @@ typedef struct WorkerState
 	Oid			database;
 	bool		wanted;			/* keep a worker running; false asks it to stop */
 	TimestampTz unwanted_since; /* when it was asked to */
+	bool		restart;		/* end, and be started again at once */
 	pid_t		pid;			/* 0: none */
 	Latch	   *latch;			/* of the worker; may be stale, which is harmless */
 	int			failures;		/* in a row; the worker resets it */
@@ -106,6 +107,9 @@ extern void shared_state_require(void);
  */
 extern bool shared_sync_start(Oid database, const char *slot, const char *name, bool afresh);
 extern bool shared_database_start(Oid database);
+
+/* Let a sync's worker start again, at once: its definition has changed. */
+extern void shared_sync_restart(Oid database, const char *slot);
 
 /* Ask for a stop; the launcher removes the entry. */
 extern void shared_sync_stop(Oid database, const char *slot);

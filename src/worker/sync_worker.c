@@ -116,6 +116,13 @@ prepare_session(void)
 	SetConfigOption("logical_decoding_work_mem", memory, PGC_USERSET, PGC_S_SESSION);
 	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_SESSION);
 	SetConfigOption("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION);
+
+	/* Values that the lake keeps as text are the same whatever the server is set to. */
+	SetConfigOption("datestyle", "ISO, YMD", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("timezone", "UTC", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("extra_float_digits", "1", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION);
 	sync_slot_permit_plugin();
 }
 
@@ -231,6 +238,25 @@ run_sync(const char *slot)
 	stream_run(stream);
 }
 
+/* Innermost context, detail and hint of an error, on one line; NULL when there is none of them. */
+static char *
+error_explanation(const ErrorData *error)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (error->context)
+		appendStringInfo(&text, "%.*s. ", (int) strcspn(error->context, "\n"), error->context);
+	if (error->detail)
+		appendStringInfo(&text, "%s ", error->detail);
+	if (error->hint)
+		appendStringInfo(&text, "%s ", error->hint);
+	if (text.len == 0)
+		return NULL;
+	text.data[text.len - 1] = '\0';
+	return text.data;
+}
+
 static void
 report_failure(void)
 {
@@ -238,7 +264,7 @@ report_failure(void)
 
 	MemoryContextSwitchTo(TopMemoryContext);
 	error = CopyErrorData();
-	shared_error_set(shared->error, error->message, error->detail);
+	shared_error_set(shared->error, error->message, error_explanation(error));
 	set_phase(SYNC_FAILING);
 	EmitErrorReport();
 }

@@ -24,6 +24,7 @@ typedef enum RequestKind
 {
 	REQUEST_START_SYNC,
 	REQUEST_STOP_SYNC,
+	REQUEST_RESTART_SYNC,
 	REQUEST_START_MAINTENANCE
 } RequestKind;
 
@@ -50,6 +51,9 @@ carry_out(const WorkerRequest *request)
 			break;
 		case REQUEST_STOP_SYNC:
 			shared_sync_stop(MyDatabaseId, request->slot);
+			break;
+		case REQUEST_RESTART_SYNC:
+			shared_sync_restart(MyDatabaseId, request->slot);
 			break;
 		case REQUEST_START_MAINTENANCE:
 			room = shared_database_start(MyDatabaseId);
@@ -118,6 +122,12 @@ void
 worker_stop_sync_at_commit(const char *slot)
 {
 	request_at_commit(REQUEST_STOP_SYNC, slot, NULL);
+}
+
+void
+worker_restart_sync_at_commit(const char *slot)
+{
+	request_at_commit(REQUEST_RESTART_SYNC, slot, NULL);
 }
 
 void

@@ -18,10 +18,11 @@ extern void worker_init(void);
 
 /*
  * What the current transaction asks of the workers, done when it commits:
- * start or stop a sync, start this database's maintenance worker.
+ * start, stop or restart a sync, start this database's maintenance worker.
  */
 extern void worker_start_sync_at_commit(const char *slot, const char *name);
 extern void worker_stop_sync_at_commit(const char *slot);
+extern void worker_restart_sync_at_commit(const char *slot);
 extern void worker_start_maintenance_at_commit(void);
 
 /* Set the signal handlers that all our workers have, and begin to receive signals. */
