@@ -467,7 +467,7 @@ type_is_primitive(const DataType *type)
 bool
 type_is_supported(const DataType *type)
 {
-	return type_is_primitive(type);
+	return type_is_primitive(type) || type->root == TYPE_BLOB;
 }
 
 bool

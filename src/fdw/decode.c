@@ -387,6 +387,7 @@ decode_function(const ColumnDecoder *decoder, Oid typid)
 			return string_decoder(decoder, typid);
 		case TYPE_BINARY:
 		case TYPE_VARBINARY:
+		case TYPE_BLOB:
 			return decode_bytes;
 		case TYPE_DATE:
 			return decode_date;

@@ -60,6 +60,7 @@ sql_type_of_lake(const DataType *type, Oid *typid, int32 *typmod)
 			return true;
 		case TYPE_BINARY:
 		case TYPE_VARBINARY:
+		case TYPE_BLOB:
 			*typid = BYTEAOID;
 			return true;
 		case TYPE_DATE:

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "format/avro/data.h"
+#include "format/blob/blob.h"
 #include "format/format.h"
 #include "format/orc/orc.h"
 #include "format/parquet/parquet.h"
@@ -13,6 +14,7 @@ static const FormatRoutine *const formats[] = {
 	&parquet_format,
 	&orc_format,
 	&avro_format,
+	&blob_format,
 };
 
 const FormatRoutine *

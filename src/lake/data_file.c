@@ -328,6 +328,12 @@ data_file_next(DataFileReader *reader)
 	return format_next(reader->format) ? reader->format->nrows : 0;
 }
 
+int64
+data_file_first_row(const DataFileReader *reader)
+{
+	return reader->format->first_row;
+}
+
 int
 data_file_live_rows(const DataFileReader *reader, int32 *rows)
 {

@@ -39,6 +39,9 @@ extern DataFileReader *data_file_open(LakeTable *table, BytesView partition, int
 /* Move to the next batch: its number of rows, 0 at the end. */
 extern int	data_file_next(DataFileReader *reader);
 
+/* Position in the file of the batch's first row. */
+extern int64 data_file_first_row(const DataFileReader *reader);
+
 /* List the rows of the batch that are not deleted; their number, which may be 0. */
 extern int	data_file_live_rows(const DataFileReader *reader, int32 *rows);
 

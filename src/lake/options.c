@@ -402,6 +402,7 @@ parse_data_files(const TableSchema *schema, TableOptions *options)
 	options->data_path_directory = get_text(schema, "data-file.path-directory", NULL);
 	options->thin_mode = get_bool(schema, "data-file.thin-mode", false);
 	options->index_file_in_data_dir = get_bool(schema, "index-file-in-data-file-dir", false);
+	options->data_evolution = get_bool(schema, "data-evolution.enabled", false);
 	options->deletion_vectors = get_bool(schema, "deletion-vectors.enabled", false);
 	options->partition_default_name = get_text(schema, "partition.default-name", "__DEFAULT_PARTITION__");
 	options->partition_legacy_name = get_bool(schema, "partition.legacy-name", true);

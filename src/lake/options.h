@@ -51,6 +51,7 @@ typedef struct TableOptions
 	bool		thin_mode;
 	bool		index_file_in_data_dir;
 	bool		deletion_vectors;
+	bool		data_evolution;
 	char	   *partition_default_name;
 	bool		partition_legacy_name;
 	bool		stats_dense_store;

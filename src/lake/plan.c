@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "lake/column_join.h"
 #include "lake/data_file.h"
 #include "lake/deletion_vector.h"
 #include "lake/entry_merge.h"
@@ -356,7 +357,7 @@ static void
 check_file_readable(LakeTable *table, const DataFileMeta *file)
 {
 	(void) data_file_format(table, file->file_name);
-	if (file->has_write_cols && !has_all_columns(table, file))
+	if (file->has_write_cols && !table->options->data_evolution && !has_all_columns(table, file))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("table \"%s\" has data files with a part of the columns, which is not supported", table->name),
@@ -389,7 +390,7 @@ group_by_bucket(PlanState *state, List *entries)
 	}
 }
 
-static void
+static Split *
 add_split(PlanState *state, const BucketKey *key, int32 total_buckets, List *files, bool raw)
 {
 	ScanPlan   *plan = state->plan;
@@ -413,6 +414,7 @@ add_split(PlanState *state, const BucketKey *key, int32 total_buckets, List *fil
 	plan->bytes += split->bytes;
 	plan->counters.files_read += list_length(files);
 	partition_item(state, key->partition)->read = true;
+	return split;
 }
 
 /* Raw files in packs, less those that hold no matching row. */
@@ -492,6 +494,25 @@ add_section_split(PlanState *state, const BucketKey *key, int32 total_buckets, L
 				  list_length(section) == 1 && !data_file_may_have_deletes(linitial(section)));
 }
 
+/* Groups of files with different columns of the same rows; no file's statistics tell of the others' columns. */
+static void
+add_joined_splits(PlanState *state, const BucketKey *key, int32 total_buckets, List *files)
+{
+	List	   *raw = NIL;
+	ListCell   *cell;
+
+	foreach(cell, column_join_groups(state->table, files))
+	{
+		List	   *group = lfirst(cell);
+
+		if (list_length(group) == 1)
+			raw = lappend(raw, linitial(group));
+		else
+			add_split(state, key, total_buckets, group, false)->joined = true;
+	}
+	add_raw_splits(state, key, total_buckets, raw);
+}
+
 static void
 add_bucket_splits(PlanState *state, const BucketKey *key)
 {
@@ -499,6 +520,11 @@ add_bucket_splits(PlanState *state, const BucketKey *key)
 	ListCell   *cell;
 
 	CHECK_FOR_INTERRUPTS();
+	if (state->table->options->data_evolution)
+	{
+		add_joined_splits(state, key, bucket->total_buckets, bucket->files);
+		return;
+	}
 	/* kinds of rows come from the merge */
 	if (state->table->has_primary_key && state->table->view == VIEW_AUDIT_LOG)
 	{

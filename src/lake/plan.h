@@ -8,7 +8,8 @@
 #include "lake/table.h"
 
 /*
- * Files that are read together.  raw: their rows need no merge.  Otherwise
+ * Files that are read together.  raw: their rows need no merge.  joined: they
+ * are one group of files with different columns of the same rows.  Otherwise
  * the files belong to one bucket and key range section and are merged by key.
  */
 typedef struct Split
@@ -17,6 +18,7 @@ typedef struct Split
 	int32		bucket;
 	int32		total_buckets;
 	bool		raw;
+	bool		joined;
 	List	   *files;			/* DataFileMeta * */
 	int64		row_count;		/* physical rows */
 	int64		bytes;

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "lake/column_join.h"
 #include "lake/data_file.h"
 #include "lake/merge.h"
 #include "lake/read.h"
@@ -52,6 +53,7 @@ struct TableReader
 	DataFileReader *file;
 	SectionMerge *merge;
 	SystemReader *system;
+	ColumnJoin *join;
 };
 
 static int
@@ -166,6 +168,7 @@ close_source(TableReader *reader)
 	reader->file = NULL;
 	reader->merge = NULL;
 	reader->system = NULL;
+	reader->join = NULL;
 	MemoryContextReset(reader->split_context);
 }
 
@@ -186,6 +189,12 @@ open_source(TableReader *reader)
 	{
 		reader->system = system_reader_open(reader->table, reader->split, reader->fields, reader->nfields,
 											reader->counters);
+		reader->split = NULL;
+	}
+	else if (reader->split->joined)
+	{
+		reader->join = column_join_open(reader->table, reader->split, reader->fields, reader->nfields,
+										reader->counters);
 		reader->split = NULL;
 	}
 	else if (reader->split->raw)
@@ -221,12 +230,15 @@ next_rows(TableReader *reader)
 		int			nrows = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		if (reader->file == NULL && reader->merge == NULL && reader->system == NULL && !open_source(reader))
+		if (reader->file == NULL && reader->merge == NULL && reader->system == NULL && reader->join == NULL &&
+			!open_source(reader))
 			return 0;
 		if (reader->file != NULL)
 			nrows = data_file_next(reader->file);
 		else if (reader->system != NULL)
 			nrows = system_reader_next(reader->system);
+		else if (reader->join != NULL)
+			nrows = column_join_next(reader->join);
 		else
 			nrows = section_merge_next(reader->merge);
 		if (nrows > 0)
@@ -272,6 +284,8 @@ decode_field(TableReader *reader, int field, const int32 *selection, int nselect
 		data_file_read_field(reader->file, field, selection, nselected, out);
 	else if (reader->system != NULL)
 		system_reader_read_field(reader->system, field, selection, nselected, out);
+	else if (reader->join != NULL)
+		column_join_read_field(reader->join, field, selection, nselected, out);
 	else if (reader->table->schema->fields[field].id == FIELD_ID_ROW_KIND)
 		read_kinds(reader, selection, nselected, out);
 	else
