@@ -253,7 +253,8 @@ store_zero(Vector *column, int row)
 
 	if (column->has_nulls)
 		column->nulls[row] = false;
-	memset((char *) column->values.any + row * width, 0, width);
+	if (width > 0)
+		memset((char *) column->values.any + row * width, 0, width);
 	if (column->type->physical == PHYSICAL_BYTES)
 		column->values.bytes[row].data = "";
 	for (int i = 0; i < column->nchildren && column->type->physical == PHYSICAL_ROW; i++)

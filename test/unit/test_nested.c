@@ -7,7 +7,9 @@
 
 #include "columnar/vector.h"
 #include "format/parquet/parquet.h"
+#include "lake/write_buffer.h"
 #include "storage/storage.h"
+#include "utils/memutils.h"
 
 #include "unit.h"
 
@@ -665,6 +667,112 @@ test_damaged_files(void)
 	}
 }
 
+/* ---- rows on their way into files ---- */
+
+static void
+check_buffer_rows(WriteBuffer *buffer, BytesView **texts, int nfields)
+{
+	Vector	  **columns = write_buffer_columns(buffer);
+
+	for (int row = 0; row < write_buffer_rows(buffer); row++)
+		for (int i = 0; i < nfields; i++)
+			if (!CHECK_BYTES(row_text(columns[i], row), texts[i][row]))
+				return;
+}
+
+/* A row of the buffer's columns, at random; its bytes are lost at once. */
+static bool
+append_random_row(WriteBuffer *buffer, const TableSchema *schema, BytesView **texts)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Scalar		values[2];
+	BytesView	made[2];
+	int			row = write_buffer_rows(buffer);
+	bool		room;
+
+	for (int i = 0; i < schema->nfields; i++)
+		values[i] = vector_get(random_vector(schema->fields[i].type, 1, &made[i]), 0);
+	room = write_buffer_append(buffer, ROW_INSERT, values);
+	MemoryContextSwitchTo(old);
+	for (int i = 0; i < schema->nfields && room; i++)
+	{
+		char	   *copy = palloc(made[i].length + 1);
+
+		memcpy(copy, made[i].data, made[i].length);
+		texts[i][row].data = copy;
+		texts[i][row].length = made[i].length;
+	}
+	MemoryContextDelete(context);
+	return room;
+}
+
+static void
+test_write_buffer(void)
+{
+	for (int round = 0; round < 20; round++)
+	{
+		int			next_id = 1;
+		Size		limit = 200 * 1024;
+		DataField	fields[2] = {
+			{.id = 0, .name = "a", .type = random_nested_type(&next_id)},
+			{.id = 1, .name = "b", .type = random_nested_type(&next_id)}
+		};
+		TableSchema schema = {.nfields = 2, .fields = fields};
+		LakeTable	table = {.schema = &schema, .name = "test"};
+		BytesView  *texts[2] = {palloc(5000 * sizeof(BytesView)), palloc(5000 * sizeof(BytesView))};
+		WriteBuffer *buffer = write_buffer_create(&table, limit);
+
+		for (int i = 0; i < 2000; i++)
+		{
+			Size		memory = write_buffer_memory(buffer);
+
+			if (!append_random_row(buffer, &schema, texts) || write_buffer_rows(buffer) == 5000)
+			{
+				check_buffer_rows(buffer, texts, 2);
+				write_buffer_reset(buffer);
+				CHECK(append_random_row(buffer, &schema, texts));
+			}
+			/* only a row that is alone may take more, and others that take nothing */
+			else if (write_buffer_rows(buffer) > 1)
+				CHECK(write_buffer_memory(buffer) <= limit || write_buffer_memory(buffer) == memory);
+			if (unit_random_below(50) == 0)
+				write_buffer_truncate(buffer, unit_random_below(write_buffer_rows(buffer)));
+		}
+		check_buffer_rows(buffer, texts, 2);
+	}
+}
+
+/* In rows that delete, something stands where nothing may be null. */
+static void
+test_required_in_deletes(void)
+{
+	DataField	fields[3] = {
+		{.name = "k", .type = type_parse_atomic("INT NOT NULL")},
+		{.name = "r", .type = nested_type(TYPE_ROW, 2)},
+		{.name = "a", .type = nested_type(TYPE_ARRAY, 1)}
+	};
+	DataField	parts[2] = {
+		{.name = "x", .type = type_parse_atomic("STRING NOT NULL")},
+		{.name = "y", .type = type_parse_atomic("INT")}
+	};
+	int			key = 0;
+	TableSchema schema = {.nfields = 3, .fields = fields, .nprimary_keys = 1, .primary_keys = &key};
+	LakeTable	table = {.schema = &schema, .name = "test"};
+	WriteBuffer *buffer;
+	Scalar		values[3] = {{.isnull = false}, {.isnull = true}, {.isnull = true}};
+
+	fields[1].type->nullable = fields[2].type->nullable = false;
+	fields[1].type->children = parts;
+	fields[2].type->children[0].type = type_parse_atomic("INT");
+	buffer = write_buffer_create(&table, 1024 * 1024);
+	CHECK_ERROR(ERRCODE_NOT_NULL_VIOLATION, "null value in column \"r\"",
+				write_buffer_append(buffer, ROW_INSERT, values));
+	CHECK(write_buffer_append(buffer, ROW_DELETE, values));
+	CHECK_BYTES(row_text(write_buffer_columns(buffer)[1], 0), unit_bytes("(,null,)"));
+	CHECK_BYTES(row_text(write_buffer_columns(buffer)[2], 0), unit_bytes("[]"));
+}
+
 int
 main(void)
 {
@@ -677,5 +785,7 @@ main(void)
 	RUN(test_fields_by_name);
 	RUN(test_refusals);
 	RUN(test_damaged_files);
+	RUN(test_write_buffer);
+	RUN(test_required_in_deletes);
 	return unit_end();
 }
