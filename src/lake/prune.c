@@ -13,12 +13,16 @@
 #include "columnar/cast.h"
 #include "columnar/compare.h"
 #include "lake/binary_row.h"
+#include "lake/data_file.h"
 #include "lake/plan.h"
 #include "lake/prune.h"
 #include "utils/memutils.h"
 
 /* Keys of more value combinations than this are not looked up one by one */
 #define MAX_BUCKET_KEYS 2048
+
+/* 1582-10-15, in seconds */
+#define ORC_FIRST_EXACT_SECOND INT64CONST(-12219292800)
 
 /* The buckets that the predicate allows, of so many */
 typedef struct BucketSet
@@ -361,6 +365,43 @@ scan_pruner_keeps_bucket(ScanPruner *pruner, int32 bucket, int32 total_buckets)
 	return bsearch(&bucket, set->buckets, set->nbuckets, sizeof(int32), int32_compare) != NULL;
 }
 
+/* Whole seconds of a timestamp since 1970, rounded down. */
+static int64
+timestamp_seconds(const DataType *type, const Scalar *value)
+{
+	int128		number = type->physical == PHYSICAL_INT128 ? value->v.i128 : value->v.i64;
+	int64		units = type->precision <= 3 ? 1000 : type->precision <= 6 ? 1000000 : 1000000000;
+
+	return (int64) (number / units) - (number % units < 0);
+}
+
+/* Is what an ORC file has of a timestamp what its statistics say? */
+static bool
+orc_keeps_timestamp(const DataType *type, const Scalar *value)
+{
+	int64		seconds = timestamp_seconds(type, value);
+
+	return seconds >= ORC_FIRST_EXACT_SECOND && (seconds < -1 || seconds > 1);
+}
+
+/*
+ * Paimon takes the bounds of ORC files from values that ORC's Java writer then
+ * changes: CHAR loses the blanks at its end when it is read, and gains them in
+ * statistics; instants are written as the wall clock of the writer's time
+ * zone; timestamps before the Gregorian calendar are taken for Julian ones, and
+ * those in the last second before 1970 come back a second later.
+ */
+static void
+drop_orc_bounds(LakeTable *table, const DataFileMeta *file, const DataType *type, ColumnStatistics *out)
+{
+	if (type->root != TYPE_CHAR && type->root != TYPE_TIMESTAMP && type->root != TYPE_TIMESTAMP_LTZ)
+		return;
+	if (strcmp(data_file_format(table, file->file_name)->name, "orc") != 0)
+		return;
+	out->has_min &= type->root == TYPE_TIMESTAMP && orc_keeps_timestamp(type, &out->min);
+	out->has_max &= type->root == TYPE_TIMESTAMP && orc_keeps_timestamp(type, &out->max);
+}
+
 /* Statistics of a key column; of the first one, the file's key range gives bounds as well. */
 static bool
 key_column_statistics(LakeTable *table, const DataFileMeta *file, int key, ColumnStatistics *out)
@@ -431,7 +472,8 @@ locate_value_statistics(const DataFileMeta *file, const TableSchema *schema, int
 }
 
 static bool
-value_column_statistics(const DataFileMeta *file, const TableSchema *schema, int field, ColumnStatistics *out)
+value_column_statistics(LakeTable *table, const DataFileMeta *file, const TableSchema *schema, int field,
+						ColumnStatistics *out)
 {
 	const DataType **types;
 	int			ncolumns;
@@ -440,6 +482,8 @@ value_column_statistics(const DataFileMeta *file, const TableSchema *schema, int
 		simple_stats_column(&file->value_stats, types, ncolumns, place, file->file_name, out);
 
 	pfree(types);
+	if (known)
+		drop_orc_bounds(table, file, schema->fields[field].type, out);
 	return known;
 }
 
@@ -468,9 +512,9 @@ file_value_statistics(LakeTable *table, const DataFileMeta *file, int field, Col
 	/* bounds of most other types do not order as ours */
 	file_type = schema->fields[file_field].type;
 	if (cast_is_identity(file_type, wanted->type))
-		return value_column_statistics(file, schema, file_field, out);
+		return value_column_statistics(table, file, schema, file_field, out);
 	return cast_is_widening(file_type, wanted->type) &&
-		value_column_statistics(file, schema, file_field, out) &&
+		value_column_statistics(table, file, schema, file_field, out) &&
 		cast_integer(file_type, wanted->type, &out->min) &&
 		cast_integer(file_type, wanted->type, &out->max);
 }
@@ -479,8 +523,15 @@ bool
 file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, ColumnStatistics *out)
 {
 	for (int i = 0; i < table->schema->ntrimmed_keys; i++)
+	{
 		if (table->schema->trimmed_keys[i] == field)
-			return key_column_statistics(table, file, i, out);
+		{
+			bool		known = key_column_statistics(table, file, i, out);
+
+			drop_orc_bounds(table, file, table->key_types[i], out);
+			return known;
+		}
+	}
 	return file_value_statistics(table, file, field, out);
 }
 

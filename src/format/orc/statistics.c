@@ -16,6 +16,9 @@
 /* Bounds are clocks on the wall, but not all writers agree on whose. */
 #define TIMESTAMP_SLACK_MILLIS INT64CONST(86400000)
 
+/* Times within the last second before 1970 come back a second later, in all implementations. */
+#define INSTANT_SLACK_MILLIS INT64CONST(2000)
+
 typedef struct Bounds
 {
 	const char *path;
@@ -200,7 +203,7 @@ static void
 timestamp_bounds(const Bounds *bounds, ProtoReader *message)
 {
 	ColumnStatistics *out = bounds->out;
-	int64		slack = bounds->type->kind == ORC_TIMESTAMP_INSTANT ? 1000 : TIMESTAMP_SLACK_MILLIS;
+	int64		slack = bounds->type->kind == ORC_TIMESTAMP_INSTANT ? INSTANT_SLACK_MILLIS : TIMESTAMP_SLACK_MILLIS;
 
 	while (proto_next(message))
 	{
