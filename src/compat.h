@@ -173,6 +173,11 @@ compat_collation_is_c(Oid collation)
 	create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, outerpath, restrictinfo, private)
 #endif
 
+/* ANALYZE says that it is one where it waits, since 18. */
+#if PG_VERSION_NUM < 180000
+#define vacuum_delay_point(is_analyze) vacuum_delay_point()
+#endif
+
 /* Opening a relation of the range table tells whether rows are written to it, since 18. */
 #if PG_VERSION_NUM < 180000
 #define ExecGetRangeTableRelation(estate, rti, is_result) ExecGetRangeTableRelation(estate, rti)

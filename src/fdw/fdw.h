@@ -144,6 +144,9 @@ extern void streamhouseReInitializeDSMForeignScan(ForeignScanState *node, Parall
 extern void streamhouseInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordinate);
 extern void streamhouseShutdownForeignScan(ForeignScanState *node);
 
+/* analyze.c: callback */
+extern bool streamhouseAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func, BlockNumber *totalpages);
+
 /* modify.c: callbacks */
 extern void streamhouseAddForeignUpdateTargets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte,
 											   Relation target_relation);

@@ -45,6 +45,7 @@ streamhouse_fdw_handler(PG_FUNCTION_ARGS)
 	routine->IsForeignRelUpdatable = streamhouseIsForeignRelUpdatable;
 	routine->ExecForeignTruncate = streamhouseExecForeignTruncate;
 
+	routine->AnalyzeForeignTable = streamhouseAnalyzeForeignTable;
 	routine->ImportForeignSchema = streamhouseImportForeignSchema;
 
 	PG_RETURN_POINTER(routine);

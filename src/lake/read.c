@@ -318,13 +318,13 @@ filter_rows(TableReader *reader, int nrows)
 }
 
 Batch *
-table_reader_next(TableReader *reader)
+table_reader_next_rows(TableReader *reader)
 {
 	MemoryContext old = MemoryContextSwitchTo(reader->split_context);
 	Batch	   *batch = &reader->batch;
 	int			nrows;
 
-	for (;;)
+	do
 	{
 		nrows = next_rows(reader);
 		if (nrows == 0)
@@ -335,14 +335,36 @@ table_reader_next(TableReader *reader)
 		memset(reader->decoded, 0, reader->table->schema->nfields * sizeof(bool));
 		batch->nrows = nrows;
 		batch->nselected = filter_rows(reader, nrows);
-		if (batch->nselected == 0)
-			continue;
 		batch->selection = batch->nselected < nrows ? reader->selection : NULL;
-		for (int i = 0; i < reader->nprojection; i++)
-			decode_field(reader, reader->projection[i], batch->selection, batch->nselected);
-		break;
-	}
+	} while (batch->nselected == 0);
 	MemoryContextSwitchTo(old);
+	return batch;
+}
+
+void
+table_reader_decode(TableReader *reader, int column)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->split_context);
+
+	decode_field(reader, reader->projection[column], reader->batch.selection, reader->batch.nselected);
+	MemoryContextSwitchTo(old);
+}
+
+void
+table_reader_select(TableReader *reader, const int32 *rows, int nrows)
+{
+	memmove(reader->selection, rows, nrows * sizeof(int32));
+	reader->batch.selection = reader->selection;
+	reader->batch.nselected = nrows;
+}
+
+Batch *
+table_reader_next(TableReader *reader)
+{
+	Batch	   *batch = table_reader_next_rows(reader);
+
+	for (int i = 0; batch != NULL && i < reader->nprojection; i++)
+		table_reader_decode(reader, i);
 	return batch;
 }
 

@@ -37,6 +37,15 @@ extern void table_reader_share(TableReader *reader, SplitChooser chooser, void *
 
 /* Next batch with at least one selected row, valid until the next call; NULL at the end. */
 extern Batch *table_reader_next(TableReader *reader);
+
+/*
+ * The same in steps: first a batch of which only the rows are known; then a
+ * column (of the projection) at a time is decoded for the rows selected, which
+ * may become fewer in between.
+ */
+extern Batch *table_reader_next_rows(TableReader *reader);
+extern void table_reader_decode(TableReader *reader, int column);
+extern void table_reader_select(TableReader *reader, const int32 *rows, int nrows);
 extern void table_reader_rescan(TableReader *reader);
 extern void table_reader_close(TableReader *reader);
 
