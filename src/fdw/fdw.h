@@ -115,6 +115,12 @@ extern bool is_time_travelling(void);
 extern const LakeSnapshot *travel_snapshot(const LakeTable *table, List *read_options);
 
 /*
+ * The changes that options "incremental-between..." ask for, in the table's
+ * context; NULL when they ask for none.
+ */
+extern const struct Incremental *travel_incremental(const LakeTable *table, List *read_options);
+
+/*
  * Where each attribute of desc lies in the lake table (fields as in
  * ForeignRelation).  ERROR when a column is missing or of a type that cannot
  * show the lake's.

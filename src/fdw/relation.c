@@ -160,7 +160,8 @@ lake_table_open_as_of(const TableAddress *address, const LakeSnapshot **snapshot
 	if (table != NULL)
 		return table;
 	table = open_or_refuse(address);
-	*snapshot = travel_snapshot(table, address->read_options);
+	table->incremental = travel_incremental(table, address->read_options);
+	*snapshot = table->incremental == NULL ? travel_snapshot(table, address->read_options) : NULL;
 	if (*snapshot != NULL && (*snapshot)->schema_id != table->schema->id)
 		table = reopen_at_schema(address, table, (*snapshot)->schema_id);
 	return address->system != NULL ? system_table_open(table, address->system) : table;

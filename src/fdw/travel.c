@@ -6,7 +6,9 @@
  * goes for all other tables; and what the lake table's own options say comes
  * last, since any reader of it sees that.
  *
- * Source: format digest section 13.2.
+ * Or the changes between two snapshots are shown, where options ask for them.
+ *
+ * Source: format digest sections 13.2 and 13.4.
  */
 #include "postgres.h"
 
@@ -15,6 +17,7 @@
 
 #include "fdw/epoch.h"
 #include "fdw/fdw.h"
+#include "lake/incremental.h"
 #include "settings.h"
 
 #define SETTING_NAME "setting \"streamhouse.as_of\""
@@ -212,4 +215,164 @@ travel_snapshot(const LakeTable *table, List *read_options)
 	if (snapshot == NULL)
 		snapshot = snapshot_of_options(table, table->schema->options);
 	return snapshot;
+}
+
+/* Of the foreign table, else of the lake table. */
+static const char *
+read_option(const LakeTable *table, List *read_options, const char *key)
+{
+	ListCell   *lc;
+
+	foreach(lc, read_options)
+	{
+		const OptionPair *option = lfirst(lc);
+
+		if (strcmp(option->key, key) == 0)
+			return option->value;
+	}
+	return schema_option(table->schema, key);
+}
+
+/* "a,b" as two texts. */
+static void
+split_pair(const char *key, const char *value, char **first, char **second)
+{
+	List	   *parts = schema_split_names(value);
+
+	if (list_length(parts) != 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"", key, value),
+				 errdetail("Expected are two snapshots, with a comma in between.")));
+	*first = linitial(parts);
+	*second = lsecond(parts);
+}
+
+static bool
+is_number(const char *text)
+{
+	return *text != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+/* The id of the newest snapshot at a time, that before the earliest when there is none. */
+static int64
+snapshot_id_at(const LakeTable *table, const char *source, const char *text)
+{
+	int64		millis = is_number(text) ? pg_strtoint64(text) : parse_time(table, source, text);
+	const LakeSnapshot *snapshot = snapshot_load_at_time(table->branch_location, millis);
+
+	return snapshot != NULL ? snapshot->id : snapshot_earliest_id(table->branch_location) - 1;
+}
+
+static void
+check_range(const LakeTable *table, const Incremental *incremental)
+{
+	int64		earliest = snapshot_earliest_id(table->branch_location);
+	int64		latest = snapshot_latest_id(table->branch_location);
+
+	if (incremental->start_id > incremental->end_id)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("changes of table \"%s\" cannot be read backward", table->name),
+				 errdetail("Snapshot " INT64_FORMAT " is older than " INT64_FORMAT ".",
+						   incremental->end_id, incremental->start_id)));
+	if (incremental->start_id < earliest - 1 || incremental->end_id > latest)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("table \"%s\" has not all snapshots after " INT64_FORMAT " up to " INT64_FORMAT,
+						table->name, incremental->start_id, incremental->end_id),
+				 errdetail("Its snapshots are " INT64_FORMAT " to " INT64_FORMAT ".", earliest, latest)));
+}
+
+static void
+set_mode(const LakeTable *table, List *read_options, Incremental *incremental)
+{
+	const char *key = "incremental-between-scan-mode";
+	const char *mode = read_option(table, read_options, key);
+	const char *producer = schema_option(table->schema, "changelog-producer");
+
+	if (mode == NULL || pg_strcasecmp(mode, "auto") == 0)
+		incremental->mode = producer == NULL || pg_strcasecmp(producer, "none") == 0 ?
+			INCREMENTAL_DELTA : INCREMENTAL_CHANGELOG;
+	else if (pg_strcasecmp(mode, "delta") == 0)
+		incremental->mode = INCREMENTAL_DELTA;
+	else if (pg_strcasecmp(mode, "changelog") == 0)
+		incremental->mode = INCREMENTAL_CHANGELOG;
+	else if (pg_strcasecmp(mode, "diff") == 0)
+		incremental->mode = INCREMENTAL_DIFF;
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"", key, mode),
+				 errhint("Supported: auto, delta, changelog, diff.")));
+	if (incremental->mode != INCREMENTAL_DIFF)
+		return;
+	incremental->end = snapshot_load(table->branch_location, incremental->end_id, false);
+	if (incremental->start_id > 0)
+		incremental->start = snapshot_load(table->branch_location, incremental->start_id, false);
+}
+
+/* Two tags are always compared; two ids may be. */
+static void
+set_between(const LakeTable *table, List *read_options, const char *value, Incremental *incremental)
+{
+	const char *key = "incremental-between";
+	char	   *first;
+	char	   *second;
+
+	split_pair(key, value, &first, &second);
+	if (strchr(value, '/') == NULL)
+	{
+		incremental->start = snapshot_load_tag(table->branch_location, first, true);
+		incremental->end = snapshot_load_tag(table->branch_location, second, true);
+	}
+	if (incremental->start != NULL && incremental->end != NULL)
+	{
+		incremental->mode = INCREMENTAL_DIFF;
+		if (incremental->start->id > incremental->end->id)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("changes of table \"%s\" cannot be read backward", table->name),
+					 errdetail("Tag \"%s\" is older than \"%s\".", second, first)));
+		return;
+	}
+	if (!is_number(first) || !is_number(second))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"", key, value),
+				 errdetail("Table \"%s\" has not both tags, and they are not both ids of snapshots.", table->name)));
+	incremental->start = incremental->end = NULL;
+	incremental->start_id = pg_strtoint64(first);
+	incremental->end_id = pg_strtoint64(second);
+	check_range(table, incremental);
+	set_mode(table, read_options, incremental);
+}
+
+const Incremental *
+travel_incremental(const LakeTable *table, List *read_options)
+{
+	const char *time_key = "incremental-between-timestamp";
+	const char *between = read_option(table, read_options, "incremental-between");
+	const char *times = read_option(table, read_options, time_key);
+	Incremental *incremental;
+	MemoryContext old;
+	char	   *first;
+	char	   *second;
+
+	if (between == NULL && times == NULL)
+		return NULL;
+	old = MemoryContextSwitchTo(table->context);
+	incremental = palloc0(sizeof(Incremental));
+	if (between != NULL)
+		set_between(table, read_options, between, incremental);
+	else
+	{
+		split_pair(time_key, times, &first, &second);
+		incremental->start_id = snapshot_id_at(table, psprintf("option \"%s\"", time_key), first);
+		incremental->end_id = snapshot_id_at(table, psprintf("option \"%s\"", time_key), second);
+		check_range(table, incremental);
+		set_mode(table, read_options, incremental);
+	}
+	MemoryContextSwitchTo(old);
+	return incremental;
 }

@@ -41,11 +41,9 @@ static const Refusal read_refusals[] = {
 	{"scan.primary-branch", IF_GIVEN},
 	{"scan.fallback-snapshot-branch", IF_GIVEN},
 	{"scan.fallback-delta-branch", IF_GIVEN},
-	{"scan.mode", UNLESS, "default,latest,latest-full,full,from-snapshot,from-snapshot-full,from-timestamp"},
+	{"scan.mode", UNLESS, "default,latest,latest-full,full,from-snapshot,from-snapshot-full,from-timestamp,incremental"},
 	{"scan.file-creation-time-millis", IF_GIVEN},
 	{"scan.creation-time-millis", IF_GIVEN},
-	{"incremental-between", IF_GIVEN},
-	{"incremental-between-timestamp", IF_GIVEN},
 	{"incremental-to-auto-tag", IF_GIVEN},
 };
 

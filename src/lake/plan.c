@@ -16,6 +16,7 @@
 #include "lake/deletion_vector.h"
 #include "lake/entry_merge.h"
 #include "lake/merge_function.h"
+#include "lake/incremental.h"
 #include "lake/plan.h"
 #include "lake/prune.h"
 #include "lake/sections.h"
@@ -44,6 +45,7 @@ typedef struct BucketItem
 	int64		live_files;		/* of a partition */
 	bool		read;			/* of a partition: it has a split */
 	List	   *files;			/* of a bucket: DataFileMeta * to read */
+	List	   *before_files;	/* of a bucket: those of an earlier snapshot to compare with */
 	uint32		hash;
 	char		status;
 } BucketItem;
@@ -236,6 +238,7 @@ bucket_item(PlanState *state, bucket_map_hash *map, BytesView partition, int32 b
 	item->live_files = 0;
 	item->read = false;
 	item->files = NIL;
+	item->before_files = NIL;
 	return item;
 }
 
@@ -257,6 +260,9 @@ partition_item(PlanState *state, BytesView partition)
 static bool
 is_hidden(const LakeTable *table, const DataFileMeta *file)
 {
+	/* changes are in level 0 */
+	if (table->incremental != NULL && table->incremental->mode != INCREMENTAL_DIFF)
+		return false;
 	if (table->view == VIEW_READ_OPTIMIZED && table->has_primary_key)
 		return file->level != table->options->num_levels - 1;
 	return file->level == 0 && table->has_primary_key &&
@@ -365,7 +371,7 @@ check_file_readable(LakeTable *table, const DataFileMeta *file)
 }
 
 static void
-group_by_bucket(PlanState *state, List *entries)
+group_by_bucket(PlanState *state, List *entries, bool before)
 {
 	ListCell   *cell;
 
@@ -386,7 +392,10 @@ group_by_bucket(PlanState *state, List *entries)
 			item->total_buckets = entry->total_buckets;
 			state->bucket_order = lappend(state->bucket_order, key);
 		}
-		item->files = lappend(item->files, entry->file);
+		if (before)
+			item->before_files = lappend(item->before_files, entry->file);
+		else
+			item->files = lappend(item->files, entry->file);
 	}
 }
 
@@ -542,6 +551,55 @@ add_bucket_splits(PlanState *state, const BucketKey *key)
 }
 
 static void
+add_diff_split(PlanState *state, const BucketKey *key, const BucketItem *bucket)
+{
+	Split	   *split;
+
+	if (bucket->files == NIL && bucket->before_files == NIL)
+		return;
+	split = add_split(state, key, bucket->total_buckets, bucket->files, false);
+	split->is_diff = true;
+	split->before_files = bucket->before_files;
+}
+
+/* The live entries of a snapshot, NULL: none. */
+static List *
+plan_snapshot(PlanState *state, const LakeSnapshot *snapshot)
+{
+	ScanRequest request = {.snapshot = snapshot};
+
+	return plan_entries(state, &request);
+}
+
+/* What changed: rows as they are in files that were added, or rows of buckets whose files changed. */
+static void
+plan_incremental(PlanState *state, const Incremental *incremental)
+{
+	bool		is_diff = incremental->mode == INCREMENTAL_DIFF;
+	ListCell   *cell;
+
+	if (is_diff)
+	{
+		group_by_bucket(state, plan_snapshot(state, incremental->start), true);
+		group_by_bucket(state, plan_snapshot(state, incremental->end), false);
+	}
+	else
+		group_by_bucket(state, incremental_entries(state->table, incremental, plan_filter, state), false);
+	foreach(cell, state->bucket_order)
+	{
+		const BucketKey *key = lfirst(cell);
+		BucketItem *bucket = bucket_map_lookup(state->buckets, *key);
+
+		if (is_diff)
+			incremental_remove_common(&bucket->before_files, &bucket->files);
+		if (is_diff && state->table->has_primary_key)
+			add_diff_split(state, key, bucket);
+		else
+			add_raw_splits(state, key, bucket->total_buckets, bucket->files);
+	}
+}
+
+static void
 count_partitions(PlanState *state)
 {
 	ScanCounters *counters = &state->plan->counters;
@@ -596,9 +654,14 @@ scan_plan(LakeTable *table, const ScanRequest *request)
 	state.partitions = bucket_map_create(state.context, 64, NULL);
 	state.buckets = bucket_map_create(state.context, 64, NULL);
 	state.pruner = scan_pruner_create(table, request->predicate);
-	group_by_bucket(&state, plan_entries(&state, request));
-	foreach(cell, state.bucket_order)
-		add_bucket_splits(&state, lfirst(cell));
+	if (table->incremental != NULL)
+		plan_incremental(&state, table->incremental);
+	else
+	{
+		group_by_bucket(&state, plan_entries(&state, request), false);
+		foreach(cell, state.bucket_order)
+			add_bucket_splits(&state, lfirst(cell));
+	}
 	count_partitions(&state);
 	scan_pruner_free(state.pruner);
 	MemoryContextDelete(state.context);

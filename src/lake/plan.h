@@ -20,6 +20,8 @@ typedef struct Split
 	bool		raw;
 	bool		joined;
 	List	   *files;			/* DataFileMeta * */
+	bool		is_diff;		/* their rows count only where those of before_files were others */
+	List	   *before_files;	/* DataFileMeta * */
 	int64		row_count;		/* physical rows */
 	int64		bytes;
 	const LakeSnapshot *snapshot;	/* of the one split of a system table, that it is about */

@@ -8,11 +8,10 @@
  */
 #include "postgres.h"
 
-#include "lake/column_join.h"
 #include "lake/data_file.h"
 #include "lake/merge.h"
 #include "lake/read.h"
-#include "lake/system_table.h"
+#include "lake/row_source.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -34,8 +33,6 @@ struct TableReader
 	FormatCounters *counters;
 	int			nfields;		/* fields of projection and filter */
 	int		   *fields;
-	int		   *merge_fields;	/* the same, as a merge knows them */
-	Vector	   *kinds;			/* of rows whose kinds are shown as text */
 	int			nsteps;
 	FilterStep *steps;
 	int			nprojection;
@@ -50,10 +47,7 @@ struct TableReader
 	int			next_split;
 	const Split *split;			/* NULL: none is open */
 	int			next_file;		/* of a raw split */
-	DataFileReader *file;
-	SectionMerge *merge;
-	SystemReader *system;
-	ColumnJoin *join;
+	RowSource  *source;			/* NULL: none is open */
 };
 
 static int
@@ -90,21 +84,6 @@ prepare_filter(TableReader *reader, bool *used)
 	}
 }
 
-/* Views show the system columns of primary key files as fields: the one that is meant, or the field. */
-static int
-merge_field(const LakeTable *table, int field)
-{
-	switch (table->schema->fields[field].id)
-	{
-		case FIELD_ID_ROW_KIND:
-			return FIELD_VALUE_KIND;
-		case FIELD_ID_SEQUENCE_NUMBER:
-			return FIELD_SEQUENCE_NUMBER;
-		default:
-			return field;
-	}
-}
-
 static void
 prepare_vectors(TableReader *reader)
 {
@@ -113,9 +92,6 @@ prepare_vectors(TableReader *reader)
 	for (int i = 0; i < reader->nfields; i++)
 		reader->vectors[reader->fields[i]] =
 			vector_create(data_file_field_type(reader->table, reader->fields[i]), BATCH_ROWS);
-	reader->merge_fields = palloc(Max(reader->nfields, 1) * sizeof(int));
-	for (int i = 0; i < reader->nfields; i++)
-		reader->merge_fields[i] = merge_field(reader->table, reader->fields[i]);
 	reader->selection = palloc(BATCH_ROWS * sizeof(int32));
 	reader->batch.ncolumns = reader->nprojection;
 	reader->batch.columns = palloc(Max(reader->nprojection, 1) * sizeof(Vector *));
@@ -165,59 +141,32 @@ table_reader_share(TableReader *reader, SplitChooser chooser, void *arg)
 static void
 close_source(TableReader *reader)
 {
-	reader->file = NULL;
-	reader->merge = NULL;
-	reader->system = NULL;
-	reader->join = NULL;
+	reader->source = NULL;
 	MemoryContextReset(reader->split_context);
 }
 
-/* Open the next raw file, or the next section to merge; false when nothing is left. */
+/* Open the next file of a raw split, or the next split; false when nothing is left. */
 static bool
 open_source(TableReader *reader)
 {
+	RowSourceOptions options = {
+		.nfields = reader->nfields,
+		.fields = reader->fields,
+		.filter = reader->filter,
+		.counters = reader->counters
+	};
+
 	if (reader->split == NULL)
 	{
-		int64		next = reader->chooser != NULL ? reader->chooser(reader->chooser_arg) : reader->next_split++;
-
-		if (next >= list_length(reader->splits))
+		if (reader->next_split >= list_length(reader->splits))
 			return false;
-		reader->split = list_nth(reader->splits, (int) next);
+		reader->split = list_nth(reader->splits, reader->next_split++);
 		reader->next_file = 0;
 	}
-	if (reader->table->view == VIEW_SYSTEM || reader->table->view == VIEW_BINLOG)
-	{
-		reader->system = system_reader_open(reader->table, reader->split, reader->fields, reader->nfields,
-											reader->counters);
+	reader->source = row_source_open(reader->table, reader->split, reader->next_file++, &options);
+	if (!reader->split->raw || reader->table->view == VIEW_BINLOG ||
+		reader->next_file >= list_length(reader->split->files))
 		reader->split = NULL;
-	}
-	else if (reader->split->joined)
-	{
-		reader->join = column_join_open(reader->table, reader->split, reader->fields, reader->nfields,
-										reader->counters);
-		reader->split = NULL;
-	}
-	else if (reader->split->raw)
-	{
-		reader->file = data_file_open(reader->table, reader->split->partition, reader->split->bucket,
-									  list_nth(reader->split->files, reader->next_file++),
-									  reader->fields, reader->nfields, reader->filter, reader->counters);
-		if (reader->next_file >= list_length(reader->split->files))
-			reader->split = NULL;
-	}
-	else
-	{
-		SectionMergeOptions options = {
-			.nfields = reader->nfields,
-			.fields = reader->merge_fields,
-			.predicate = reader->filter,
-			.keep_deletes = reader->table->view == VIEW_AUDIT_LOG,
-			.counters = reader->counters
-		};
-
-		reader->merge = section_merge_open(reader->table, reader->split, &options);
-		reader->split = NULL;
-	}
 	return true;
 }
 
@@ -227,69 +176,24 @@ next_rows(TableReader *reader)
 {
 	for (;;)
 	{
-		int			nrows = 0;
+		int			nrows;
 
 		CHECK_FOR_INTERRUPTS();
-		if (reader->file == NULL && reader->merge == NULL && reader->system == NULL && reader->join == NULL &&
-			!open_source(reader))
+		if (reader->source == NULL && !open_source(reader))
 			return 0;
-		if (reader->file != NULL)
-			nrows = data_file_next(reader->file);
-		else if (reader->system != NULL)
-			nrows = system_reader_next(reader->system);
-		else if (reader->join != NULL)
-			nrows = column_join_next(reader->join);
-		else
-			nrows = section_merge_next(reader->merge);
+		nrows = row_source_next(reader->source);
 		if (nrows > 0)
 			return nrows;
 		close_source(reader);
 	}
 }
 
-/* Kinds of rows, as Paimon writes them. */
-static void
-read_kinds(TableReader *reader, const int32 *selection, int nselected, Vector *out)
-{
-	static const char *const texts[] = {"+I", "-U", "+U", "-D"};
-
-	if (reader->kinds == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(reader->context);
-
-		reader->kinds = vector_create(data_file_field_type(reader->table, FIELD_VALUE_KIND), BATCH_ROWS);
-		MemoryContextSwitchTo(old);
-	}
-	section_merge_read_field(reader->merge, FIELD_VALUE_KIND, selection, nselected, reader->kinds);
-	vector_reset(out);
-	for (int i = 0; i < nselected; i++)
-	{
-		int			row = selection != NULL ? selection[i] : i;
-		int			kind = reader->kinds->values.i8[row];
-
-		Assert(kind >= ROW_INSERT && kind <= ROW_DELETE);
-		out->values.bytes[row].data = texts[kind];
-		out->values.bytes[row].length = 2;
-	}
-}
-
 static void
 decode_field(TableReader *reader, int field, const int32 *selection, int nselected)
 {
-	Vector	   *out = reader->vectors[field];
-
 	if (reader->decoded[field])
 		return;
-	if (reader->file != NULL)
-		data_file_read_field(reader->file, field, selection, nselected, out);
-	else if (reader->system != NULL)
-		system_reader_read_field(reader->system, field, selection, nselected, out);
-	else if (reader->join != NULL)
-		column_join_read_field(reader->join, field, selection, nselected, out);
-	else if (reader->table->schema->fields[field].id == FIELD_ID_ROW_KIND)
-		read_kinds(reader, selection, nselected, out);
-	else
-		section_merge_read_field(reader->merge, merge_field(reader->table, field), selection, nselected, out);
+	row_source_read_field(reader->source, field, selection, nselected, reader->vectors[field]);
 	reader->decoded[field] = true;
 }
 
@@ -297,15 +201,8 @@ decode_field(TableReader *reader, int field, const int32 *selection, int nselect
 static int
 filter_rows(TableReader *reader, int nrows)
 {
-	int			nselected = nrows;
+	int			nselected = row_source_live_rows(reader->source, reader->selection);
 
-	if (reader->file != NULL)
-		nselected = data_file_live_rows(reader->file, reader->selection);
-	else if (reader->nsteps > 0)
-	{
-		for (int i = 0; i < nrows; i++)
-			reader->selection[i] = i;
-	}
 	for (int i = 0; i < reader->nsteps && nselected > 0; i++)
 	{
 		const FilterStep *step = &reader->steps[i];

@@ -237,6 +237,7 @@ lake_table_view(LakeTable *base, TableView view, const TableSchema *schema)
 	table = make_table(context, base->location, base->branch_location, base->name, copy);
 	table->allow_external_paths = base->allow_external_paths;
 	table->view = view;
+	table->incremental = base->incremental;
 	table->base = base;
 	MemoryContextSetParent(base->context, context);
 	return table;

@@ -43,6 +43,7 @@ typedef struct LakeTable
 	TableView	view;
 	const struct SystemTable *system;	/* of VIEW_SYSTEM */
 	char	   *warehouse;		/* of those of the whole warehouse */
+	const struct Incremental *incremental;	/* changes are shown, not a state, see incremental.h; NULL: a state */
 	struct LakeTable *base;		/* that a view is of; NULL of VIEW_ROWS and of the whole warehouse */
 	List	   *old_schemas;	/* TableSchema *, loaded on demand by table_schema */
 } LakeTable;
