@@ -21,6 +21,9 @@ static const AggregateFunction *const functions[] = {
 	&aggregate_sum,
 	&aggregate_product,
 	&aggregate_listagg,
+	&aggregate_rbm32,
+	&aggregate_rbm64,
+	&aggregate_theta_sketch,
 };
 
 static char *

@@ -81,4 +81,9 @@ extern const AggregateFunction aggregate_product;
 /* aggregate_text.c */
 extern const AggregateFunction aggregate_listagg;
 
+/* aggregate_bitmap.c */
+extern const AggregateFunction aggregate_rbm32;
+extern const AggregateFunction aggregate_rbm64;
+extern const AggregateFunction aggregate_theta_sketch;
+
 #endif							/* STREAMHOUSE_AGGREGATOR_H */
