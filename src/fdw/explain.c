@@ -35,6 +35,25 @@ expression_text(ForeignScanState *node, const void *expression, ExplainState *es
 }
 
 static void
+explain_order(const ForeignTableScan *scan, ExplainState *es)
+{
+	List	   *keys = NIL;
+	int			i;
+
+	for (i = 0; i < scan->nsort_keys; i++)
+	{
+		const TopKey *key = &scan->sort_keys[i];
+		const char *name = scan->target.schema->fields[key->field].name;
+
+		keys = lappend(keys, psprintf("%s%s%s", quote_identifier(name), key->descending ? " DESC" : "",
+									  key->nulls_first == key->descending ? "" :
+									  key->nulls_first ? " NULLS FIRST" : " NULLS LAST"));
+	}
+	ExplainPropertyList("Lake Sort Key", keys, es);
+	ExplainPropertyInteger("Lake Limit", NULL, scan->limit, es);
+}
+
+static void
 explain_filter(ForeignScanState *node, ExplainState *es)
 {
 	ForeignTableScan *scan = node->fdw_state;
@@ -139,6 +158,8 @@ streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	explain_snapshot(scan->foreign, es);
 	if (scan->aggregates != NULL)
 		explain_aggregates(node, es);
+	if (scan->limit > 0)
+		explain_order(scan, es);
 	explain_filter(node, es);
 	if (!es->analyze)
 		explain_ahead(scan, es);

@@ -26,12 +26,24 @@ typedef struct RelationPlan
 /* The members of a ForeignScan's fdw_private. */
 typedef enum ScanPrivate
 {
-	SCAN_ATTRIBUTES,			/* integers: attribute numbers that rows must have */
+	SCAN_ATTRIBUTES = 0,		/* integers: attribute numbers that rows must have */
+	/* of scans that give the first rows in order, else NIL */
+	SCAN_LIMIT = 1,				/* how many */
+	SCAN_SORT_KEYS = 2,			/* lists: attribute number, descending, nulls first */
 	/* of scans that aggregate; their keys come first in fdw_scan_tlist */
-	SCAN_VARNO,					/* the relation's number in the clauses */
-	SCAN_CLAUSES,				/* the WHERE clauses */
-	SCAN_KEYS					/* how many keys */
+	SCAN_VARNO = 1,				/* the relation's number in the clauses */
+	SCAN_CLAUSES = 2,			/* the WHERE clauses */
+	SCAN_KEYS = 3				/* how many keys */
 } ScanPrivate;
+
+/* Of rows looked at in batches, what a tuple costs otherwise. */
+#define BATCH_ROW_COST_FACTOR 0.1
+
+/* plan_order.c: a path for ORDER BY ... LIMIT. */
+extern void add_top_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel);
+
+/* plan_upper.c: are all filters of the relation evaluated by the reader, exactly, in any order? */
+extern bool filters_are_exact(const RelOptInfo *input_rel, const RelationPlan *base);
 
 /* plan_upper.c: the plan of a path that aggregates. */
 extern ForeignScan *make_upper_plan(ForeignPath *best_path, List *tlist);

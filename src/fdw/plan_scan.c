@@ -187,9 +187,22 @@ streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 		add_partial_path(baserel, (Path *) make_scan_path(root, baserel, workers));
 }
 
-/* The attribute numbers that rows must have: those of the output and of the executor's filters. */
+/* Mark the columns that rows are sorted by. */
+static Bitmapset *
+add_sort_attributes(Bitmapset *used, List *path_private)
+{
+	ListCell   *lc;
+
+	if (path_private == NIL)
+		return used;
+	foreach(lc, lsecond_node(List, path_private))
+		used = bms_add_member(used, linitial_int(lfirst(lc)) - FirstLowInvalidHeapAttributeNumber);
+	return used;
+}
+
+/* The attribute numbers that rows must have: those of the output, of the order, and of the executor's filters. */
 static List *
-used_attributes(RelOptInfo *baserel, List *local_exprs)
+used_attributes(RelOptInfo *baserel, List *path_private, List *local_exprs)
 {
 	Bitmapset  *used = NULL;
 	List	   *attributes = NIL;
@@ -198,6 +211,7 @@ used_attributes(RelOptInfo *baserel, List *local_exprs)
 
 	pull_varattnos((Node *) baserel->reltarget->exprs, baserel->relid, &used);
 	pull_varattnos((Node *) local_exprs, baserel->relid, &used);
+	used = add_sort_attributes(used, path_private);
 	for (attno = 1; attno <= baserel->max_attr; attno++)
 	{
 		if (bms_is_member(whole_row, used) ||
@@ -209,7 +223,8 @@ used_attributes(RelOptInfo *baserel, List *local_exprs)
 
 /*
  * The plan: fdw_exprs holds the clauses pushed down, fdw_recheck_quals those
- * that are nowhere else, and fdw_private a list of the attributes used.
+ * that are nowhere else, and fdw_private a list of the attributes used, after
+ * which what plan_order.c wants may come.
  */
 ForeignScan *
 streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path, List *tlist,
@@ -237,6 +252,6 @@ streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, For
 			local = lappend(local, clause->clause);
 	}
 	return make_foreignscan(tlist, local, baserel->relid, pushed,
-							list_make1(used_attributes(baserel, local)),
+							lcons(used_attributes(baserel, best_path->fdw_private, local), best_path->fdw_private),
 							NIL, exact, outer_plan);
 }

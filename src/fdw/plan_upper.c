@@ -2,7 +2,7 @@
  * plan_upper.c
  *		Planning what is done above a scan: GROUP BY and aggregates.
  *
- * They are pushed down when all of it can be: each key, each aggregate, and
+ * (ORDER BY ... LIMIT is in plan_order.c.)  They are pushed down when all of it can be: each key, each aggregate, and
  * every filter of the relation exactly.  HAVING, and what is computed from
  * aggregates, is left to the executor.
  */
@@ -25,9 +25,6 @@
 #include "fdw/plan.h"
 #include "settings.h"
 
-/* Of rows read in batches, what a tuple costs otherwise. */
-#define BATCH_ROW_COST_FACTOR 0.1
-
 /* Of an upper relation, in fdw_private. */
 typedef struct UpperPlan
 {
@@ -43,7 +40,7 @@ typedef struct UpperPlan
 /* ---- what can be pushed down ---- */
 
 /* Are all filters of the relation evaluated by the reader, exactly, in any order? */
-static bool
+bool
 filters_are_exact(const RelOptInfo *input_rel, const RelationPlan *base)
 {
 	ListCell   *lc;
@@ -222,6 +219,8 @@ streamhouseGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelO
 		add_grouping_path(root, input_rel, output_rel, extra);
 	else if (stage == UPPERREL_PARTIAL_GROUP_AGG)
 		add_partial_grouping_path(root, input_rel, output_rel);
+	else if (stage == UPPERREL_ORDERED)
+		add_top_path(root, input_rel, output_rel);
 }
 
 /* ---- plans ---- */

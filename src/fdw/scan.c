@@ -88,6 +88,42 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 	}
 }
 
+static int
+column_of_attribute(const ForeignTableScan *scan, int attribute)
+{
+	int			i;
+
+	for (i = 0; i < scan->ncolumns; i++)
+	{
+		if (scan->columns[i].attribute == attribute)
+			return i;
+	}
+	elog(ERROR, "sort key %d of foreign table \"%s\" is not read", attribute + 1,
+		 RelationGetRelationName(scan->foreign->relation));
+}
+
+static void
+prepare_order(ForeignTableScan *scan, ForeignScan *plan)
+{
+	List	   *keys;
+	ListCell   *lc;
+
+	if (list_length(plan->fdw_private) <= SCAN_SORT_KEYS)
+		return;
+	keys = list_nth(plan->fdw_private, SCAN_SORT_KEYS);
+	scan->limit = intVal(list_nth(plan->fdw_private, SCAN_LIMIT));
+	scan->sort_keys = palloc(list_length(keys) * sizeof(TopKey));
+	foreach(lc, keys)
+	{
+		TopKey	   *key = &scan->sort_keys[scan->nsort_keys++];
+
+		key->column = column_of_attribute(scan, linitial_int(lfirst(lc)) - 1);
+		key->field = scan->projection[key->column];
+		key->descending = lsecond_int(lfirst(lc)) != 0;
+		key->nulls_first = lthird_int(lfirst(lc)) != 0;
+	}
+}
+
 /* The relation's number: of a scan that aggregates, which is not the relation's, its only one. */
 static Index
 scan_varno(const ForeignScan *plan)
@@ -149,7 +185,10 @@ foreign_scan_open(ForeignScanState *node, ForeignRelation *foreign)
 	scan->foreign = foreign;
 	prepare_quals(scan, node);
 	if (node->ss.ss_currentRelation != NULL)
+	{
 		prepare_columns(scan, node);
+		prepare_order(scan, (ForeignScan *) node->ss.ps.plan);
+	}
 	else
 		aggregate_scan_begin(scan, node);
 }
@@ -218,6 +257,8 @@ foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext)
 									 predicate, &scan->read);
 	if (scan->shared != NULL)
 		shared_scan_start(scan, plan);
+	scan->splits = splits;
+	scan->predicate = predicate;
 	scan->started = true;
 	scan->executed = true;
 	MemoryContextSwitchTo(old_context);
@@ -272,6 +313,19 @@ load_slice(ForeignTableScan *scan)
 	scan->slice_next = 0;
 }
 
+/* The first rows in an order are one batch. */
+static Batch *
+next_batch(ForeignTableScan *scan)
+{
+	if (scan->limit == 0)
+		return table_reader_next(scan->reader);
+	if (scan->batch != NULL)
+		return NULL;
+	scan->top = top_rows_create(scan->foreign->table, scan->projection, scan->ncolumns, scan->limit,
+								scan->nsort_keys, scan->sort_keys);
+	return top_rows_read(scan->top, scan->splits, scan->predicate, &scan->read);
+}
+
 /* False at the end of the scan. */
 static bool
 next_slice(ForeignTableScan *scan)
@@ -281,7 +335,7 @@ next_slice(ForeignTableScan *scan)
 		MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 
 		CHECK_FOR_INTERRUPTS();
-		scan->batch = table_reader_next(scan->reader);
+		scan->batch = next_batch(scan);
 		MemoryContextSwitchTo(old_context);
 		scan->next_row = 0;
 		scan->finished = scan->batch == NULL;
@@ -336,6 +390,9 @@ streamhouseIterateForeignScan(ForeignScanState *node)
 static void
 forget_rows(ForeignTableScan *scan)
 {
+	if (scan->top != NULL)
+		top_rows_free(scan->top);
+	scan->top = NULL;
 	scan->batch = NULL;
 	scan->next_row = 0;
 	scan->slice_rows = 0;

@@ -9,6 +9,7 @@
 
 #include "fdw/fdw.h"
 #include "fdw/quals.h"
+#include "fdw/top_rows.h"
 #include "fdw/types.h"
 #include "lake/read.h"
 
@@ -36,6 +37,10 @@ typedef struct ForeignTableScan
 	ScanColumn *columns;		/* NULL when the scan aggregates */
 	int		   *projection;		/* table fields of the columns */
 	AggregateScan *aggregates;	/* NULL: its rows are the table's */
+	int			limit;			/* only so many rows, the first in an order; 0: all, in any */
+	int			nsort_keys;
+	TopKey	   *sort_keys;
+	TopRows    *top;
 
 	/* what this transaction has written, when the scan began */
 	List	   *pending;		/* ManifestEntry * */
@@ -45,6 +50,8 @@ typedef struct ForeignTableScan
 	MemoryContext context;		/* plan, predicate and reader */
 	bool		started;
 	bool		finished;
+	List	   *splits;			/* what the reader reads */
+	Predicate  *predicate;
 	TableReader *reader;
 	Batch	   *batch;
 	int			next_row;		/* of the batch's selected rows, the first after the slice */

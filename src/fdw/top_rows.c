@@ -1,0 +1,506 @@
+/*
+ * top_rows.c
+ *		ORDER BY ... LIMIT inside the scan.
+ *
+ * The rows that are the first so far are kept; the last of them is a bound
+ * that later rows have to beat.  Of a batch the sort keys are decoded, then
+ * the other columns of rows that beat the bound.  The bound on the first key
+ * is a part of the filter as well, so that row groups and pages beyond it are
+ * skipped, and splits are read in the order in which their statistics promise
+ * the first rows.  To begin with a bound, the keys of the best split are read
+ * alone before.
+ */
+#include "postgres.h"
+
+#include "columnar/compare.h"
+#include "fdw/top_rows.h"
+#include "lake/deletion_vector.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* Longer strings do not become a part of the filter. */
+#define MAX_BOUND_BYTES 1024
+
+/* A split, and the first value of the first key that it may have. */
+typedef struct SplitBound
+{
+	int			number;
+	bool		known;			/* else it may have any */
+	Scalar		best;			/* not null, but rows that are null may be there too */
+	bool		has_nulls;
+	bool		all_null;
+} SplitBound;
+
+struct TopRows
+{
+	MemoryContext context;
+	LakeTable  *table;
+	int			nprojection;
+	const int  *projection;
+	const DataType **types;		/* of the projection */
+	int			limit;
+	int			nkeys;
+	TopKey	   *keys;
+	/* rows kept */
+	MemoryContext rows_context;
+	Batch	   *rows;
+	int			nrows;
+	bool		bounded;		/* the row number limit - 1 is the bound */
+	int32	   *order;
+	/* the bound as a predicate on the first key: this, or null where nulls come first */
+	Predicate  *bound;
+	Predicate  *null_bound;
+	Scalar		bound_value;
+	/* splits that are still to be read */
+	int			nsplits;
+	int			next_split;
+	SplitBound *splits;
+	int32	   *candidates;
+};
+
+static int
+row_capacity(const TopRows *top)
+{
+	return 3 * top->limit;
+}
+
+static void
+begin_rows(TopRows *top)
+{
+	MemoryContext old_context;
+
+	top->rows_context = AllocSetContextCreate(top->context, "streamhouse top rows", ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(top->rows_context);
+	top->rows = batch_create(top->nprojection, top->types, row_capacity(top));
+	top->nrows = 0;
+	MemoryContextSwitchTo(old_context);
+}
+
+TopRows *
+top_rows_create(LakeTable *table, const int *projection, int nprojection, int limit, int nkeys, const TopKey *keys)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse top rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	TopRows    *top = palloc0(sizeof(TopRows));
+	int			i;
+
+	top->context = context;
+	top->table = table;
+	top->projection = projection;
+	top->nprojection = nprojection;
+	top->limit = limit;
+	top->nkeys = nkeys;
+	top->keys = palloc(nkeys * sizeof(TopKey));
+	memcpy(top->keys, keys, nkeys * sizeof(TopKey));
+	top->types = palloc(Max(nprojection, 1) * sizeof(DataType *));
+	for (i = 0; i < nprojection; i++)
+		top->types[i] = table->schema->fields[projection[i]].type;
+	top->order = palloc(row_capacity(top) * sizeof(int32));
+	top->candidates = palloc(BATCH_ROWS * sizeof(int32));
+	begin_rows(top);
+	MemoryContextSwitchTo(old_context);
+	return top;
+}
+
+void
+top_rows_free(TopRows *top)
+{
+	MemoryContextDelete(top->context);
+}
+
+/* ---- order ---- */
+
+static int
+compare_with_nulls(const TopKey *key, bool null_a, bool null_b, int result)
+{
+	if (null_a || null_b)
+	{
+		result = (int) null_a - (int) null_b;
+		return key->nulls_first ? -result : result;
+	}
+	return key->descending ? -result : result;
+}
+
+static int
+compare_rows(const TopRows *top, Vector *const *a, int i, Vector *const *b, int k)
+{
+	int			n;
+
+	for (n = 0; n < top->nkeys; n++)
+	{
+		const TopKey *key = &top->keys[n];
+		const Vector *left = a[key->column];
+		const Vector *right = b[key->column];
+		bool		null_a = left->has_nulls && left->nulls[i];
+		bool		null_b = right->has_nulls && right->nulls[k];
+		int			result = compare_with_nulls(key, null_a, null_b,
+												null_a || null_b ? 0 : vector_compare(left, i, right, k));
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+typedef struct RowOrder
+{
+	const TopRows *top;
+	Vector	  **columns;
+} RowOrder;
+
+static int
+compare_places(const void *a, const void *b, void *arg)
+{
+	const RowOrder *order = arg;
+
+	return compare_rows(order->top, order->columns, *(const int32 *) a, order->columns, *(const int32 *) b);
+}
+
+static int
+compare_int32(const void *a, const void *b)
+{
+	int32		first = *(const int32 *) a;
+	int32		second = *(const int32 *) b;
+
+	return first < second ? -1 : first > second;
+}
+
+/* ---- rows kept ---- */
+
+static void
+append_rows(TopRows *top, const Batch *batch)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(top->rows_context);
+	Size		bytes = 0;
+	char	   *place;
+	int			i;
+	int			k;
+
+	for (k = 0; k < top->nprojection; k++)
+	{
+		vector_gather(top->rows->columns[k], top->nrows, batch->columns[k], batch->selection, batch->nselected);
+		for (i = 0; i < batch->nselected; i++)
+			bytes += vector_row_cost(top->rows->columns[k], top->nrows + i).bytes;
+	}
+	place = MemoryContextAllocHuge(top->rows_context, Max(bytes, 1));
+	for (k = 0; k < top->nprojection; k++)
+	{
+		for (i = 0; i < batch->nselected; i++)
+			vector_move_bytes(top->rows->columns[k], top->nrows + i, &place);
+	}
+	top->nrows += batch->nselected;
+	MemoryContextSwitchTo(old_context);
+}
+
+static void
+sort_rows(TopRows *top)
+{
+	RowOrder	order = {top, top->rows->columns};
+	int			i;
+
+	for (i = 0; i < top->nrows; i++)
+		top->order[i] = i;
+	qsort_arg(top->order, top->nrows, sizeof(int32), compare_places, &order);
+	top->rows->selection = top->order;
+	top->rows->nselected = Min(top->nrows, top->limit);
+}
+
+/* The last row kept becomes the bound, and its first key a part of the filter. */
+static void
+tighten_bound(TopRows *top)
+{
+	const TopKey *key = &top->keys[0];
+	Scalar		value = vector_get(top->rows->columns[key->column], top->limit - 1);
+
+	top->bounded = true;
+	if (value.isnull)
+	{
+		/* only where nulls come first does it exclude anything: all that is not null */
+		if (key->nulls_first)
+			top->bound->op = PREDICATE_FALSE;
+		return;
+	}
+	if (top->bound->type->physical == PHYSICAL_BYTES)
+	{
+		MemoryContext old_context;
+
+		if (value.v.bytes.length > MAX_BOUND_BYTES)
+			return;
+		/* open files may still look at the old one */
+		old_context = MemoryContextSwitchTo(top->context);
+		value = scalar_copy(top->bound->type, &value);
+		MemoryContextSwitchTo(old_context);
+	}
+	top->bound_value = value;
+	if (top->nkeys > 1)
+		top->bound->op = key->descending ? PREDICATE_GE : PREDICATE_LE;
+	else
+		top->bound->op = key->descending ? PREDICATE_GT : PREDICATE_LT;
+	if (!key->nulls_first)
+		top->null_bound->op = PREDICATE_FALSE;
+}
+
+/* Keep the first rows only. */
+static void
+cut_rows(TopRows *top)
+{
+	MemoryContext old_rows = top->rows_context;
+	Batch	   *batch = top->rows;
+
+	sort_rows(top);
+	begin_rows(top);
+	append_rows(top, batch);
+	MemoryContextDelete(old_rows);
+	if (top->nrows == top->limit)
+		tighten_bound(top);
+}
+
+/* ---- reading ---- */
+
+/* Of the batch's rows those that beat the bound, and no more than are wanted; how many. */
+static int
+choose_candidates(TopRows *top, const Batch *batch)
+{
+	RowOrder	order = {top, batch->columns};
+	int			count = 0;
+	int			i;
+
+	for (i = 0; i < batch->nselected; i++)
+	{
+		int32		row = batch->selection != NULL ? batch->selection[i] : i;
+
+		if (!top->bounded ||
+			compare_rows(top, batch->columns, row, top->rows->columns, top->limit - 1) < 0)
+			top->candidates[count++] = row;
+	}
+	if (count > top->limit)
+	{
+		qsort_arg(top->candidates, count, sizeof(int32), compare_places, &order);
+		count = top->limit;
+		qsort(top->candidates, count, sizeof(int32), compare_int32);
+	}
+	return count;
+}
+
+static void
+take_batch(TopRows *top, TableReader *reader, Batch *batch)
+{
+	int			count;
+	int			i;
+
+	for (i = 0; i < top->nkeys; i++)
+	{
+		table_reader_decode(reader, top->keys[i].column);
+		vector_flatten(batch->columns[top->keys[i].column], batch->selection, batch->nselected);
+	}
+	count = choose_candidates(top, batch);
+	if (count == 0)
+		return;
+	table_reader_select(reader, top->candidates, count);
+	for (i = 0; i < top->nprojection; i++)
+		table_reader_decode(reader, i);
+	append_rows(top, batch);
+	if ((!top->bounded && top->nrows >= top->limit) || top->nrows >= 2 * top->limit)
+		cut_rows(top);
+}
+
+static void
+read_rows(TopRows *top, TableReader *reader)
+{
+	Batch	   *batch;
+
+	while ((batch = table_reader_next_rows(reader)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		take_batch(top, reader, batch);
+	}
+	table_reader_close(reader);
+}
+
+/* ---- splits ---- */
+
+/* Widen a split's bound by a file; false when nothing is known of it. */
+static bool
+add_file_bound(const TopRows *top, const DataFileMeta *file, SplitBound *bound)
+{
+	const TopKey *key = &top->keys[0];
+	PhysicalType physical = top->types[key->column]->physical;
+	ColumnStatistics statistics;
+	const Scalar *best;
+
+	if (!file_column_statistics(top->table, file, key->field, &statistics) || !statistics.has_null_count)
+		return false;
+	bound->has_nulls |= statistics.null_count > 0;
+	if (statistics.null_count == file->row_count)
+		return true;
+	if (!(key->descending ? statistics.has_max : statistics.has_min))
+		return false;
+	best = key->descending ? &statistics.max : &statistics.min;
+	if (bound->all_null ||
+		(scalar_compare_values(physical, best, &bound->best) < 0) != key->descending)
+		bound->best = *best;
+	bound->all_null = false;
+	return true;
+}
+
+static void
+bound_of_split(const TopRows *top, const Split *split, SplitBound *bound)
+{
+	PhysicalType physical = top->types[top->keys[0].column]->physical;
+	ListCell   *lc;
+
+	/* merging may make new values; extremes of floats leave NaN out */
+	bound->all_null = true;
+	bound->known = split->raw && physical != PHYSICAL_FLOAT && physical != PHYSICAL_DOUBLE;
+	foreach(lc, split->files)
+		bound->known = bound->known && add_file_bound(top, lfirst(lc), bound);
+}
+
+/* Unknown ones first, then those that may have the first rows. */
+static int
+compare_bounds(const void *a, const void *b, void *arg)
+{
+	const SplitBound *left = a;
+	const SplitBound *right = b;
+	const TopRows *top = arg;
+	const TopKey *key = &top->keys[0];
+	int			result;
+
+	if (!left->known || !right->known)
+		result = (int) left->known - (int) right->known;
+	else if (key->nulls_first && left->has_nulls != right->has_nulls)
+		result = left->has_nulls ? -1 : 1;
+	else if (left->all_null || right->all_null)
+		result = (int) left->all_null - (int) right->all_null;
+	else
+	{
+		result = scalar_compare_values(top->types[key->column]->physical, &left->best, &right->best);
+		result = key->descending ? -result : result;
+	}
+	return result != 0 ? result : left->number - right->number;
+}
+
+static void
+order_splits(TopRows *top, List *splits)
+{
+	int			i;
+
+	top->nsplits = list_length(splits);
+	top->next_split = 0;
+	top->splits = MemoryContextAllocZero(top->context, Max(top->nsplits, 1) * sizeof(SplitBound));
+	for (i = 0; i < top->nsplits; i++)
+	{
+		top->splits[i].number = i;
+		bound_of_split(top, list_nth(splits, i), &top->splits[i]);
+	}
+	qsort_arg(top->splits, top->nsplits, sizeof(SplitBound), compare_bounds, top);
+}
+
+/* Can no row of the split beat the bound? */
+static bool
+split_is_beyond(const TopRows *top, const SplitBound *split)
+{
+	const TopKey *key = &top->keys[0];
+	const Vector *values = top->rows->columns[key->column];
+	Scalar		last;
+	int			result;
+
+	if (!top->bounded || !split->known || split->has_nulls || split->all_null)
+		return false;
+	last = vector_get(values, top->limit - 1);
+	result = compare_with_nulls(key, false, last.isnull,
+								last.isnull ? 0 :
+								scalar_compare_values(values->type->physical, &split->best, &last));
+	return result > 0 || (result == 0 && top->nkeys == 1);
+}
+
+static int64
+next_split(void *arg)
+{
+	TopRows    *top = arg;
+
+	while (top->next_split < top->nsplits)
+	{
+		const SplitBound *split = &top->splits[top->next_split++];
+
+		if (!split_is_beyond(top, split))
+			return split->number;
+	}
+	return PG_INT64_MAX;
+}
+
+/* ---- the bound in the filter ---- */
+
+/* True of every row until there is a bound. */
+static Predicate *
+bounded_filter(TopRows *top, const Predicate *filter)
+{
+	const TopKey *key = &top->keys[0];
+	const DataType *type = top->types[key->column];
+	List	   *either;
+
+	top->bound = predicate_leaf(PREDICATE_IS_NOT_NULL, key->field, type, NULL, 0);
+	top->bound->values = &top->bound_value;
+	top->bound->nvalues = 1;
+	top->null_bound = predicate_leaf(PREDICATE_IS_NULL, key->field, type, NULL, 0);
+	either = list_make1(predicate_combine(PREDICATE_OR, list_make2(top->bound, top->null_bound)));
+	if (filter != NULL)
+		either = lcons(unconstify(Predicate *, filter), either);
+	return predicate_combine(PREDICATE_AND, either);
+}
+
+/* Does a bound save the decoding of other columns? */
+static bool
+is_worth_looking_ahead(const TopRows *top, const Predicate *filter)
+{
+	return filter == NULL && top->nsplits > 0 && top->nprojection > top->nkeys;
+}
+
+/* Find a bound by the first keys of the best split alone. */
+static void
+look_ahead(TopRows *top, List *splits, FormatCounters *counters)
+{
+	const Split *best = list_nth(splits, top->splits[0].number);
+	TopKey		key = top->keys[0];
+	TopRows    *ahead;
+	Batch	   *batch;
+
+	key.column = 0;
+	ahead = top_rows_create(top->table, &top->keys[0].field, 1, top->limit, 1, &key);
+	batch = top_rows_read(ahead, list_make1(unconstify(Split *, best)), NULL, counters);
+	if (batch != NULL && batch->nselected == top->limit)
+	{
+		Scalar		last = vector_get(batch->columns[0], batch->selection[batch->nselected - 1]);
+		MemoryContext old_context = MemoryContextSwitchTo(top->context);
+
+		/* rows that are equal to the bound may be among the first */
+		if (!last.isnull && (top->bound->type->physical != PHYSICAL_BYTES || last.v.bytes.length <= MAX_BOUND_BYTES))
+		{
+			top->bound_value = scalar_copy(top->bound->type, &last);
+			top->bound->op = key.descending ? PREDICATE_GE : PREDICATE_LE;
+			if (!key.nulls_first)
+				top->null_bound->op = PREDICATE_FALSE;
+		}
+		MemoryContextSwitchTo(old_context);
+	}
+	top_rows_free(ahead);
+}
+
+Batch *
+top_rows_read(TopRows *top, List *splits, const Predicate *filter, FormatCounters *counters)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(top->context);
+	Predicate  *bounded = bounded_filter(top, filter);
+	TableReader *reader;
+
+	order_splits(top, splits);
+	if (is_worth_looking_ahead(top, filter))
+		look_ahead(top, splits, counters);
+	reader = table_reader_open(top->table, splits, top->projection, top->nprojection, bounded, counters);
+	table_reader_share(reader, next_split, top);
+	read_rows(top, reader);
+	sort_rows(top);
+	MemoryContextSwitchTo(old_context);
+	return top->rows->nselected > 0 ? top->rows : NULL;
+}
