@@ -580,7 +580,7 @@ test_refusals(void)
 	vector_set_all_null(vector, 1);
 	format_write(writer, &vector, NULL, 1);
 	end_file(writer, storage);
-	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "cannot be read as INT",
+	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "is nested and cannot be read as INT",
 				open_file(&file, path, type_parse_atomic("INT")));
 	storage_close(file);
 	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "cannot be read as INT",

@@ -75,9 +75,8 @@ open_flat_column(const NestedSource *source, ReaderColumn *column, const char *n
 	if (!column->field->flat)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of file \"%s\" cannot be read as %s",
-						name, source->file->path, type_to_text(column->wanted)),
-				 errdetail("It is a nested column.")));
+				 errmsg("column \"%s\" of file \"%s\" is nested and cannot be read as %s",
+						name, source->file->path, type_to_text(column->wanted))));
 	column->flat = palloc(sizeof(ParquetColumn));
 	column_init(column->flat, source->file, column->field, name, column->wanted, source->scratch,
 				source->batch_context, source->window_bytes);
@@ -165,6 +164,33 @@ parquet_close(FormatReader *base)
 	ParquetReader *reader = (ParquetReader *) base;
 
 	MemoryContextDelete(reader->context);
+}
+
+/* Look at all row groups ahead; then the reader is where it was. */
+int
+parquet_group_statistics(FormatReader *base, int column, GroupStatistics **out)
+{
+	ParquetReader *reader = (ParquetReader *) base;
+	const ParquetColumn *flat = reader->columns[column].flat;
+	ParquetMetadata metadata = reader->metadata;
+	ParquetRowGroup row_group;
+	int			ngroups = 0;
+
+	if (flat == NULL || metadata.nrow_groups > MaxAllocSize / sizeof(GroupStatistics))
+		return 0;
+	row_group.chunks = palloc0(metadata.nleaves * sizeof(ParquetChunk));
+	*out = palloc0(Max(metadata.nrow_groups, 1) * sizeof(GroupStatistics));
+	while (metadata_next_row_group(&metadata, reader->wanted_leaves, &row_group))
+	{
+		GroupStatistics *group = &(*out)[ngroups++];
+
+		group->nrows = row_group.num_rows;
+		statistics_of_chunk(flat->field, &flat->conversion, flat->wanted,
+							&row_group.chunks[flat->field->leaf].statistics, row_group.num_rows,
+							&group->statistics);
+	}
+	pfree(row_group.chunks);
+	return ngroups;
 }
 
 /* ---- choosing rows ---- */
