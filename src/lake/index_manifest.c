@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "format/avro/avro.h"
+#include "format/record.h"
 #include "lake/index_manifest.h"
 #include "lake/path.h"
 #include "lake/simple_stats.h"
@@ -95,7 +95,7 @@ index_manifest_read(const char *table_location, const char *name, IndexEntryCall
 {
 	EntryVisitor visitor = {.callback = callback, .arg = arg};
 
-	avro_read_file(manifest_path(table_location, name), -1, &index_entry_layout, visit_entry, &visitor);
+	record_read_file(manifest_path(table_location, name), -1, &index_entry_layout, visit_entry, &visitor);
 }
 
 static void

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "format/record.h"
 #include "lake/path.h"
 #include "lake/simple_stats.h"
 
@@ -50,7 +51,10 @@ static const AvroField file_fields[] = {
 	{"_SCHEMA_ID", AVRO_TO_INT64, FILE_META(schema_id), AVRO_NO_OFFSET},
 	{"_LEVEL", AVRO_TO_INT32, FILE_META(level), AVRO_NO_OFFSET},
 	{"_EXTRA_FILES", AVRO_TO_STRING_LIST, FILE_META(extra_files), AVRO_NO_OFFSET},
-	{"_CREATION_TIME", AVRO_TO_INT64, FILE_META(creation_time), FILE_META(has_creation_time), .optional = true},
+	{
+		"_CREATION_TIME", AVRO_TO_INT64, FILE_META(creation_time), FILE_META(has_creation_time),
+		.optional = true, .column_type = "TIMESTAMP(3)"
+	},
 	{
 		"_DELETE_ROW_COUNT", AVRO_TO_INT64, FILE_META(delete_row_count),
 		FILE_META(has_delete_row_count), .optional = true
@@ -59,7 +63,10 @@ static const AvroField file_fields[] = {
 		"_EMBEDDED_FILE_INDEX", AVRO_TO_BYTES, FILE_META(embedded_index),
 		FILE_META(has_embedded_index), .optional = true
 	},
-	{"_FILE_SOURCE", AVRO_TO_INT32, FILE_EXTRA(file_source), FILE_EXTRA(has_file_source), .optional = true},
+	{
+		"_FILE_SOURCE", AVRO_TO_INT32, FILE_EXTRA(file_source), FILE_EXTRA(has_file_source),
+		.optional = true, .column_type = "TINYINT"
+	},
 	{
 		"_VALUE_STATS_COLS", AVRO_TO_STRING_LIST, FILE_META(value_stats_cols),
 		FILE_META(has_value_stats_cols), .optional = true
@@ -73,7 +80,7 @@ static const AvroLayout file_layout = {sizeof(FileRecord), lengthof(file_fields)
 
 static const AvroField entry_fields[] = {
 	{"_VERSION", AVRO_TO_INT32, RECORD(version), AVRO_NO_OFFSET},
-	{"_KIND", AVRO_TO_INT32, RECORD(kind), AVRO_NO_OFFSET},
+	{"_KIND", AVRO_TO_INT32, RECORD(kind), AVRO_NO_OFFSET, .column_type = "TINYINT"},
 	{"_PARTITION", AVRO_TO_BYTES, ENTRY(partition), AVRO_NO_OFFSET},
 	{"_BUCKET", AVRO_TO_INT32, ENTRY(bucket), AVRO_NO_OFFSET},
 	{"_TOTAL_BUCKETS", AVRO_TO_INT32, ENTRY(total_buckets), AVRO_NO_OFFSET},
@@ -152,17 +159,20 @@ manifest_read(const char *table_location, const ManifestFileMeta *meta, Manifest
 		.arg = arg,
 	};
 
-	avro_read_file(reader.path, meta->file_size, &entry_layout, read_entry, &reader);
+	record_read_file(reader.path, meta->file_size, &entry_layout, read_entry, &reader);
 }
 
 bool
 manifest_can_be_rewritten(const char *table_location, const ManifestFileMeta *meta)
 {
 	char	   *path = manifest_path(table_location, meta->file_name);
-	AvroReader *reader = avro_reader_open(path, meta->file_size);
-	AvroPlan   *plan = avro_bind(avro_reader_schema(reader), &entry_layout, path);
-	bool		complete = !avro_plan_skips(plan);
+	AvroReader *reader;
+	bool		complete;
 
+	if (!record_file_is_avro(path))
+		return false;
+	reader = avro_reader_open(path, meta->file_size);
+	complete = !avro_plan_skips(avro_bind(avro_reader_schema(reader), &entry_layout, path));
 	avro_reader_close(reader);
 	return complete;
 }

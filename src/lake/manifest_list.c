@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "format/record.h"
 #include "lake/path.h"
 #include "lake/simple_stats.h"
 #include "storage/storage.h"
@@ -119,7 +120,7 @@ manifest_list_read(const char *table_location, const char *name, int64 size)
 {
 	ListCollector collector = {.path = manifest_path(table_location, name)};
 
-	avro_read_file(collector.path, size, &list_layout, collect_meta, &collector);
+	record_read_file(collector.path, size, &list_layout, collect_meta, &collector);
 	return collector.metas;
 }
 

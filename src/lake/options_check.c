@@ -28,7 +28,7 @@ typedef struct Refusal
 /* Rows would come out wrong. */
 static const Refusal read_refusals[] = {
 	{"type", UNLESS, "table"},
-	{"manifest.format", UNLESS, "avro"},
+	{"manifest.format", UNLESS, "avro,parquet,orc"},
 	{"branch", UNLESS, "main"},
 	{"blob-as-descriptor", IF_TRUE},
 	{"blob-descriptor-field", IF_GIVEN},
@@ -56,6 +56,7 @@ static const Refusal read_key_refusals[] = {
 static const Refusal write_refusals[] = {
 	{"file.format", UNLESS, "parquet"},
 	{"file.compression", UNLESS, "zstd,snappy,lz4,gzip,none"},
+	{"manifest.format", UNLESS, "avro"},
 	{"manifest.compression", UNLESS, "zstd,zstandard,snappy,deflate,none,null"},
 	{"deletion-vectors.enabled", IF_TRUE},
 	{"row-tracking.enabled", IF_TRUE},

@@ -101,6 +101,7 @@ typedef struct AvroField
 	size_t		count;			/* of AVRO_TO_INT64_ARRAY: offset of the length, an int */
 	bool		optional;		/* may be null, or lack: then all of its target is zero */
 	const struct AvroLayout *record;	/* of AVRO_TO_RECORD, _LIST */
+	const char *column_type;	/* in files of other formats, if not what the target says */
 } AvroField;
 
 typedef struct AvroLayout
