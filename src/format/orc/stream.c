@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #define CHUNK_HEADER_BYTES 3
+#define FIRST_WINDOW_BYTES (64 * 1024)
 
 /* More than any real file's footer or index has. */
 #define MAX_SECTION_BYTES (256 * 1024 * 1024)
@@ -57,30 +58,47 @@ stream_open(OrcStream *stream, uint64 start, uint64 length)
 	stream->length = length;
 	stream->window_start = 0;
 	stream->window_length = 0;
+	stream->ahead = Min(stream->window_bytes, FIRST_WINDOW_BYTES);
 	leave_chunk(stream, 0);
 }
 
 /* ---- bytes as they are in the file ---- */
 
+/* Room for so many bytes; those from kept on move to the begin. */
+static void
+enlarge_window(OrcStream *stream, size_t capacity, const char *kept, size_t kept_length)
+{
+	char	   *window = stream->window;
+
+	if (capacity > stream->window_capacity)
+		window = MemoryContextAllocHuge(stream->context, capacity + ORC_PADDING);
+	if (kept_length > 0)
+		memmove(window, kept, kept_length);
+	if (window == stream->window)
+		return;
+	if (stream->window != NULL)
+		pfree(stream->window);
+	stream->window = window;
+	stream->window_capacity = capacity;
+}
+
+/* Read from position on; bytes that are there already are not read again. */
 static void
 fill_window(OrcStream *stream, uint64 position, size_t length)
 {
 	uint64		left = stream->length - position;
-	size_t		wanted = (size_t) Min(left, Max(length, stream->window_bytes));
+	size_t		wanted = (size_t) Min(left, Max(length, stream->ahead));
+	size_t		kept = 0;
 
-	if (wanted > stream->window_capacity)
-	{
-		if (stream->window != NULL)
-			pfree(stream->window);
-		stream->window_capacity = 0;
-		stream->window = MemoryContextAllocHuge(stream->context, wanted + ORC_PADDING);
-		stream->window_capacity = wanted;
-	}
+	if (position >= stream->window_start && position < stream->window_start + stream->window_length)
+		kept = stream->window_start + stream->window_length - position;
+	enlarge_window(stream, wanted, stream->window + (stream->window_length - kept), kept);
 	stream->window_length = 0;
-	orc_file_read(stream->file, stream->start + position, wanted, stream->window);
+	orc_file_read(stream->file, stream->start + position + kept, wanted - kept, stream->window + kept);
 	memset(stream->window + wanted, 0, ORC_PADDING);
 	stream->window_start = position;
 	stream->window_length = wanted;
+	stream->ahead = Min(stream->ahead * 2, stream->window_bytes);
 }
 
 /* Bytes of the stream, which must have them; they stay until the next call. */
@@ -145,7 +163,7 @@ read_compressed_chunk(OrcStream *stream)
 static void
 read_plain_chunk(OrcStream *stream)
 {
-	size_t		length = (size_t) Min(stream->length - stream->next_chunk, stream->window_bytes);
+	size_t		length = (size_t) Min(stream->length - stream->next_chunk, stream->ahead);
 
 	stream->chunk = raw_bytes(stream, stream->next_chunk, length);
 	stream->end = stream->chunk + length;
@@ -200,6 +218,15 @@ stream_left_at_most(const OrcStream *stream)
 	return current + (left / (CHUNK_HEADER_BYTES + 1)) * stream->file->block_bytes + left;
 }
 
+/* Go to a chunk; if it was not read ahead, few bytes may be wanted of it. */
+static void
+jump(OrcStream *stream, uint64 position)
+{
+	leave_chunk(stream, position);
+	if (position < stream->window_start || position >= stream->window_start + stream->window_length)
+		stream->ahead = Min(stream->window_bytes, FIRST_WINDOW_BYTES);
+}
+
 void
 stream_seek(OrcStream *stream, uint64 position, uint64 within)
 {
@@ -207,12 +234,12 @@ stream_seek(OrcStream *stream, uint64 position, uint64 within)
 		damaged(stream, "The row index points behind the end of a stream.");
 	if (!stream->file->compressed)
 	{
-		leave_chunk(stream, position);
+		jump(stream, position);
 		return;
 	}
 	if (!stream->has_chunk || stream->chunk_start != position)
 	{
-		leave_chunk(stream, position);
+		jump(stream, position);
 		if (within == 0)
 			return;
 		if (!next_chunk(stream) || stream->chunk_start != position)
@@ -305,6 +332,7 @@ stream_read_section(OrcFile *file, const OrcPlace *place, uint64 start, uint64 l
 
 	stream_init(&stream, file, place, (size_t) Min(length, MAX_SECTION_BYTES));
 	stream_open(&stream, start, length);
+	stream.ahead = stream.window_bytes;
 	while (!stream_at_end(&stream))
 	{
 		size_t		n = stream.end - stream.cursor;

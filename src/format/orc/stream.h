@@ -18,7 +18,8 @@ typedef struct OrcStream
 	OrcFile    *file;
 	const OrcPlace *place;
 	MemoryContext context;		/* for the buffers, which serve one stripe after another */
-	size_t		window_bytes;	/* to read at once */
+	size_t		window_bytes;	/* to read at once, at most */
+	size_t		ahead;			/* to read next: little after a jump, then more */
 	uint64		start;			/* in the file */
 	uint64		length;
 	/* all of these count from start */
