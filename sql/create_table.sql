@@ -43,7 +43,7 @@ CREATE FOREIGN TABLE bad () SERVER lake;
 CREATE FOREIGN TABLE bad (a numeric) SERVER lake;
 CREATE FOREIGN TABLE bad (a numeric(40,2)) SERVER lake;
 CREATE FOREIGN TABLE bad (a uuid) SERVER lake;
-CREATE FOREIGN TABLE bad (a int[]) SERVER lake;
+CREATE FOREIGN TABLE bad (a uuid[]) SERVER lake;
 CREATE FOREIGN TABLE bad (a time) SERVER lake;
 CREATE FOREIGN TABLE bad (a jsonb) SERVER lake;
 CREATE FOREIGN TABLE bad (a int) SERVER lake OPTIONS (primary_key 'b');

@@ -13,8 +13,8 @@ DECLARE
 BEGIN
 	FOR name, schema IN VALUES
 		('aggregated', '{"version":3,"id":0,"fields":[{"id":0,"name":"k","type":"INT NOT NULL"},{"id":1,"name":"v","type":"INT"}],"highestFieldId":1,"partitionKeys":[],"primaryKeys":["k"],"options":{"bucket":"1","merge-engine":"aggregation","fields.v.aggregate-function":"median"},"timeMillis":1}'),
-		('nested', '{"version":3,"id":0,"fields":[{"id":0,"name":"a","type":{"type":"ARRAY","element":"INT"}}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{},"timeMillis":1}'),
-		('orc', '{"version":3,"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{"file.format":"orc"},"timeMillis":1}'),
+		('vectors', '{"version":3,"id":0,"fields":[{"id":0,"name":"a","type":{"type":"VECTOR","element":"FLOAT","length":3}}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{},"timeMillis":1}'),
+		('csv', '{"version":3,"id":0,"fields":[{"id":0,"name":"a","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{"file.format":"csv"},"timeMillis":1}'),
 		('long_name', '{"version":3,"id":0,"fields":[{"id":0,"name":"a123456789b123456789c123456789d123456789e123456789f123456789g123456789","type":"INT"}],"highestFieldId":0,"partitionKeys":[],"primaryKeys":[],"options":{},"timeMillis":1}'),
 		('nine_digits', '{"version":3,"id":0,"fields":[{"id":0,"name":"t","type":"TIMESTAMP(9)"},{"id":1,"name":"z","type":"TIMESTAMP(9) WITH LOCAL TIME ZONE"},{"id":2,"name":"b","type":"TINYINT"},{"id":3,"name":"y","type":"BINARY(4)"},{"id":4,"name":"h","type":"TIME(0)"}],"highestFieldId":4,"partitionKeys":[],"primaryKeys":[],"options":{},"timeMillis":1}')
 	LOOP
@@ -29,12 +29,12 @@ SELECT * FROM imported.keyed;
 SELECT * FROM imported.nine_digits;
 DROP SCHEMA imported CASCADE;
 CREATE SCHEMA imported;
-IMPORT FOREIGN SCHEMA imports EXCEPT (aggregated, nested, orc, long_name, plain) FROM SERVER lake INTO imported;
+IMPORT FOREIGN SCHEMA imports EXCEPT (aggregated, vectors, csv, long_name, plain) FROM SERVER lake INTO imported;
 IMPORT FOREIGN SCHEMA imports LIMIT TO (plain) FROM SERVER lake INTO imported;
 SELECT foreign_table_name FROM information_schema.foreign_tables WHERE foreign_table_schema = 'imported' ORDER BY 1;
 -- what is asked for by name must be there and be readable
-IMPORT FOREIGN SCHEMA imports LIMIT TO (nested) FROM SERVER lake INTO imported;
-IMPORT FOREIGN SCHEMA imports LIMIT TO (orc) FROM SERVER lake INTO imported;
+IMPORT FOREIGN SCHEMA imports LIMIT TO (vectors) FROM SERVER lake INTO imported;
+IMPORT FOREIGN SCHEMA imports LIMIT TO (csv) FROM SERVER lake INTO imported;
 IMPORT FOREIGN SCHEMA imports LIMIT TO ("plain$snapshots") FROM SERVER lake INTO imported;
 DO $$ BEGIN
 	IMPORT FOREIGN SCHEMA imports LIMIT TO (missing) FROM SERVER lake INTO imported;

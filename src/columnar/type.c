@@ -145,6 +145,16 @@ type_make(TypeRoot root, int32 length_or_precision, int32 scale, bool nullable)
 	return type;
 }
 
+DataType *
+type_make_nested(TypeRoot root, int nchildren, bool nullable)
+{
+	DataType   *type = type_make(root, 0, 0, nullable);
+
+	type->nchildren = nchildren;
+	type->children = (DataField *) palloc0(Max(nchildren, 1) * sizeof(DataField));
+	return type;
+}
+
 /* ---- parsing ---- */
 
 static const char *
@@ -387,6 +397,38 @@ type_to_text(const DataType *type)
 	return text.data;
 }
 
+static void
+describe(StringInfo out, const DataType *type)
+{
+	if (type->nchildren == 0)
+	{
+		appendStringInfoString(out, type_to_text(type));
+		return;
+	}
+	appendStringInfo(out, "%s<", root_name(type->root));
+	for (int i = 0; i < type->nchildren; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(out, ", ");
+		if (type->root == TYPE_ROW)
+			appendStringInfo(out, "`%s` ", type->children[i].name);
+		describe(out, type->children[i].type);
+	}
+	if (type->root == TYPE_VECTOR)
+		appendStringInfo(out, ", %d", type->length);
+	appendStringInfoString(out, type->nullable ? ">" : "> NOT NULL");
+}
+
+char *
+type_describe(const DataType *type)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	describe(&text, type);
+	return text.data;
+}
+
 /* ---- comparing ---- */
 
 /* Fields of ROW have names and ids; elements, keys and values only a type. */
@@ -467,7 +509,17 @@ type_is_primitive(const DataType *type)
 bool
 type_is_supported(const DataType *type)
 {
-	return type_is_primitive(type) || type->root == TYPE_BLOB;
+	if (type->root == TYPE_VECTOR)
+		return false;
+	for (int i = 0; i < type->nchildren; i++)
+	{
+		const DataType *child = type->children[i].type;
+
+		/* a BLOB has a file of its own */
+		if (child->root == TYPE_BLOB || !type_is_supported(child))
+			return false;
+	}
+	return true;
 }
 
 bool

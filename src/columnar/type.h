@@ -105,6 +105,9 @@ extern PhysicalType type_physical(TypeRoot root, int32 precision);
 /* Make an atomic type in CurrentMemoryContext; pass 0 for what does not apply. */
 extern DataType *type_make(TypeRoot root, int32 length_or_precision, int32 scale, bool nullable);
 
+/* Make a nested type whose children are to be filled in. */
+extern DataType *type_make_nested(TypeRoot root, int nchildren, bool nullable);
+
 /*
  * Parse an atomic type's SQL text, e.g. "DECIMAL(10, 2) NOT NULL" (section
  * 2.2: aliases and defaults included).  NULL when it is not an atomic type.
@@ -113,6 +116,9 @@ extern DataType *type_parse_atomic(const char *text);
 
 /* The text as Paimon writes it into schema files, " NOT NULL" included. */
 extern char *type_to_text(const DataType *type);
+
+/* For messages: nested types with the types they are made of, "ARRAY<INT NOT NULL>". */
+extern char *type_describe(const DataType *type);
 
 /* Equal in everything but nullability. */
 extern bool type_equal(const DataType *a, const DataType *b);

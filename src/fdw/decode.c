@@ -17,21 +17,21 @@
 
 #include "columnar/decimal.h"
 #include "compat.h"
+#include "fdw/decode.h"
 #include "fdw/epoch.h"
 #include "fdw/numeric.h"
-#include "fdw/types.h"
 
-static pg_noinline void
-value_out_of_range(const ColumnDecoder *decoder)
+pg_noinline void
+decode_out_of_range(const ColumnDecoder *decoder)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("value of column \"%s\" of table \"%s\" is out of range", decoder->column, decoder->table),
-			 errdetail("The lake has a value of type %s that SQL cannot show.", type_to_text(decoder->type))));
+			 errdetail("The lake has a value of type %s that SQL cannot show.", type_describe(decoder->type))));
 }
 
-static pg_noinline void
-value_too_long(const ColumnDecoder *decoder)
+pg_noinline void
+decode_too_long(const ColumnDecoder *decoder)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -51,25 +51,16 @@ string_invalid(const ColumnDecoder *decoder, BytesView bytes)
 			 errmsg("value of column \"%s\" of table \"%s\" is not valid UTF-8", decoder->column, decoder->table)));
 }
 
-static pg_noinline void
-value_would_change(const ColumnDecoder *decoder, const char *what)
+pg_noinline void
+decode_would_change(const ColumnDecoder *decoder, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("cannot update or delete a row of table \"%s\" where column \"%s\" has %s",
 					decoder->table, decoder->column, what),
 			 errdetail("The column's type in the lake is %s; SQL could not write the same value again.",
-					   type_to_text(decoder->type))));
+					   type_describe(decoder->type))));
 }
-
-/* The loop over rows: r is the row in the vector, i the place in the result. */
-#define FOR_EACH_ROW(i, r) \
-	for (i = 0; i < nrows && ((r = rows ? rows[i] : i), true); i++)
-
-/* The same over rows that are not null. */
-#define FOR_EACH_VALUE(i, r) \
-	FOR_EACH_ROW(i, r) \
-		if (!vector->has_nulls || !vector->nulls[r])
 
 /* Fixed width, nothing to check: null rows are converted too, it does no harm. */
 #define DECODE_PLAIN(name, member, to_datum) \
@@ -105,7 +96,7 @@ decode_date(const ColumnDecoder *decoder, const Vector *vector, const int32 *row
 		int64		date = (int64) vector->values.i32[r] - EPOCH_DAYS;
 
 		if (!IS_VALID_DATE(date))
-			value_out_of_range(decoder);
+			decode_out_of_range(decoder);
 		values[i] = DateADTGetDatum((DateADT) date);
 	}
 }
@@ -121,7 +112,7 @@ decode_time(const ColumnDecoder *decoder, const Vector *vector, const int32 *row
 		int32		millis = vector->values.i32[r];
 
 		if (millis < 0 || millis >= MILLIS_PER_DAY)
-			value_out_of_range(decoder);
+			decode_out_of_range(decoder);
 		values[i] = TimeADTGetDatum((TimeADT) millis * MICROS_PER_MILLI);
 	}
 }
@@ -132,7 +123,7 @@ timestamp_datum(const ColumnDecoder *decoder, int128 micros)
 {
 	micros -= EPOCH_MICROS;
 	if (micros < MIN_TIMESTAMP || micros >= END_TIMESTAMP)
-		value_out_of_range(decoder);
+		decode_out_of_range(decoder);
 	return TimestampGetDatum((Timestamp) micros);
 }
 
@@ -171,7 +162,7 @@ decode_timestamp_nanos(const ColumnDecoder *decoder, const Vector *vector, const
 		int128		micros = nanos_to_micros(nanos);
 
 		if (decoder->strict && micros * NANOS_PER_MICRO != nanos)
-			value_would_change(decoder, "digits finer than microseconds");
+			decode_would_change(decoder, "digits finer than microseconds");
 		values[i] = timestamp_datum(decoder, micros);
 	}
 }
@@ -181,7 +172,7 @@ static inline Datum
 decimal_datum(const ColumnDecoder *decoder, int128 unscaled, int128 limit, char *place)
 {
 	if (unscaled >= limit || unscaled <= -limit)
-		value_out_of_range(decoder);
+		decode_out_of_range(decoder);
 	decimal_to_numeric(unscaled, decoder->type->scale, place);
 	return PointerGetDatum(place);
 }
@@ -215,7 +206,7 @@ static inline Size
 varlena_room(const ColumnDecoder *decoder, uint32 length)
 {
 	if (length > MaxAllocSize - VARHDRSZ)
-		value_too_long(decoder);
+		decode_too_long(decoder);
 	return INTALIGN(VARHDRSZ + (Size) length);
 }
 
@@ -293,13 +284,14 @@ decode_bytes(const ColumnDecoder *decoder, const Vector *vector, const int32 *ro
 		decode_few_codes(decoder, vector, rows, nrows, values);
 }
 
-static inline BytesView
-vector_bytes(const Vector *vector, int row)
+/* Files may hold anything: what reaches SQL functions must be valid text. */
+void
+decode_check_string(const ColumnDecoder *decoder, BytesView bytes)
 {
-	return vector->codes ? vector->dictionary[vector->codes[row]] : vector->values.bytes[row];
+	if (!pg_verify_mbstr(PG_UTF8, bytes.data, (int) Min(bytes.length, PG_INT32_MAX), true))
+		string_invalid(decoder, bytes);
 }
 
-/* Files may hold anything: what reaches SQL functions must be valid text. */
 static void
 check_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows)
 {
@@ -307,12 +299,7 @@ check_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *r
 	int			r;
 
 	FOR_EACH_VALUE(i, r)
-	{
-		BytesView	bytes = vector_bytes(vector, r);
-
-		if (!pg_verify_mbstr(PG_UTF8, bytes.data, (int) Min(bytes.length, PG_INT32_MAX), true))
-			string_invalid(decoder, bytes);
-	}
+		decode_check_string(decoder, vector_bytes(vector, r));
 }
 
 static void
@@ -339,7 +326,7 @@ decode_character(const ColumnDecoder *decoder, const Vector *vector, const int32
 		char	   *place;
 
 		if (decoder->strict && bytes.length > 0 && bytes.data[bytes.length - 1] == ' ')
-			value_would_change(decoder, "blanks at the end");
+			decode_would_change(decoder, "blanks at the end");
 		place = palloc(room);
 		put_varlena(place, bytes, &values[i]);
 		SET_VARSIZE(place, VARHDRSZ + bytes.length + blanks);
@@ -347,8 +334,8 @@ decode_character(const ColumnDecoder *decoder, const Vector *vector, const int32
 	}
 }
 
-static DecodeFunction
-string_decoder(const ColumnDecoder *decoder, Oid typid)
+void
+decode_require_encoding(const ColumnDecoder *decoder)
 {
 	if (GetDatabaseEncoding() != PG_UTF8)
 		ereport(ERROR,
@@ -356,6 +343,12 @@ string_decoder(const ColumnDecoder *decoder, Oid typid)
 				 errmsg("cannot read column \"%s\" of table \"%s\" in a database with encoding \"%s\"",
 						decoder->column, decoder->table, GetDatabaseEncodingName()),
 				 errhint("Use a database with encoding UTF8.")));
+}
+
+static DecodeFunction
+string_decoder(const ColumnDecoder *decoder, Oid typid)
+{
+	decode_require_encoding(decoder);
 	return typid == BPCHAROID && decoder->typmod >= (int32) VARHDRSZ ? decode_character : decode_text;
 }
 
@@ -408,12 +401,29 @@ column_decoder_init(ColumnDecoder *decoder, const char *table, const char *colum
 {
 	Oid			base = getBaseTypeAndTypmod(typid, &typmod);
 
+	memset(decoder, 0, sizeof(ColumnDecoder));
 	decoder->table = table;
 	decoder->column = column;
 	decoder->type = type;
 	decoder->typmod = typmod;
-	decoder->strict = false;
-	decoder->decode = decode_function(decoder, base);
+	decoder->typid = base;
+	get_typlenbyvalalign(base, &decoder->typlen, &decoder->typbyval, &decoder->typalign);
+	if (!type_is_nested(type))
+		decoder->decode = decode_function(decoder, base);
+	else if (base == JSONBOID)
+		decoder_init_json(decoder);
+	else
+		decoder_init_nested(decoder);
+}
+
+void
+column_decoder_set_strict(ColumnDecoder *decoder)
+{
+	int			i;
+
+	decoder->strict = true;
+	for (i = 0; i < decoder->nparts; i++)
+		column_decoder_set_strict(&decoder->parts[i]);
 }
 
 void

@@ -18,9 +18,9 @@
 
 #include "columnar/decimal.h"
 #include "compat.h"
+#include "fdw/encode.h"
 #include "fdw/epoch.h"
 #include "fdw/numeric.h"
-#include "fdw/types.h"
 
 /* The years 1 to 9999, which every engine knows, on the server's calendar. */
 #define FIRST_DAY (-730119)
@@ -28,22 +28,22 @@
 #define FIRST_MICROSECOND (FIRST_DAY * USECS_PER_DAY)
 #define LAST_MICROSECOND ((LAST_DAY + 1) * USECS_PER_DAY - 1)
 
-static pg_noinline void
-value_out_of_range(const ColumnEncoder *encoder)
+pg_noinline void
+encode_out_of_range(const ColumnEncoder *encoder)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("value for column \"%s\" of table \"%s\" is out of range", encoder->column, encoder->table),
-			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type))));
+			 errdetail("The column's type in the lake is %s.", type_describe(encoder->type))));
 }
 
-static pg_noinline void
-value_too_long(const ColumnEncoder *encoder)
+pg_noinline void
+encode_too_long(const ColumnEncoder *encoder)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
 			 errmsg("value for column \"%s\" of table \"%s\" is too long", encoder->column, encoder->table),
-			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type))));
+			 errdetail("The column's type in the lake is %s.", type_describe(encoder->type))));
 }
 
 /* Infinity and the like; NULL if the policy says so and the column may be. */
@@ -56,7 +56,7 @@ value_special(const ColumnEncoder *encoder, const char *what, Scalar *out)
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("column \"%s\" of table \"%s\" cannot hold %s", encoder->column, encoder->table, what),
-			 errdetail("The column's type in the lake is %s.", type_to_text(encoder->type)),
+			 errdetail("The column's type in the lake is %s.", type_describe(encoder->type)),
 			 errhint("%s", encoder->hint)));
 }
 
@@ -72,7 +72,7 @@ encode_tinyint(const ColumnEncoder *encoder, Datum value, Scalar *out)
 	int16		number = DatumGetInt16(value);
 
 	if (number < PG_INT8_MIN || number > PG_INT8_MAX)
-		value_out_of_range(encoder);
+		encode_out_of_range(encoder);
 	out->v.i8 = (int8) number;
 }
 
@@ -129,11 +129,11 @@ encode_decimal(const ColumnEncoder *encoder, Datum value, Scalar *out)
 			return;
 		case DECIMAL_BELOW:
 		case DECIMAL_ABOVE:
-			value_out_of_range(encoder);
+			encode_out_of_range(encoder);
 			break;
 		case DECIMAL_FINITE:
 			if (!decimal_fits(decimal.rounded, type->precision))
-				value_out_of_range(encoder);
+				encode_out_of_range(encoder);
 			break;
 	}
 	if (type->physical == PHYSICAL_INT64)
@@ -204,7 +204,7 @@ encode_timestamp(const ColumnEncoder *encoder, Datum value, Scalar *out)
 
 	/* counted from 1970, the last year that the server knows overflows */
 	if (pg_add_s64_overflow(round_micros(timestamp, precision), EPOCH_MICROS, &micros))
-		value_out_of_range(encoder);
+		encode_out_of_range(encoder);
 	if (encoder->type->physical == PHYSICAL_INT128)
 		out->v.i128 = (int128) micros * NANOS_PER_MICRO;
 	else if (precision <= MILLIS_PRECISION)
@@ -221,7 +221,7 @@ encode_bytes(const ColumnEncoder *encoder, Datum value, Scalar *out)
 	out->v.bytes.data = VARDATA_ANY(bytes);
 	out->v.bytes.length = VARSIZE_ANY_EXHDR(bytes);
 	if (out->v.bytes.length > (uint32) encoder->type->length)
-		value_too_long(encoder);
+		encode_too_long(encoder);
 }
 
 static void
@@ -238,7 +238,7 @@ encode_string(const ColumnEncoder *encoder, Datum value, Scalar *out)
 	/* lengths of strings are in characters */
 	if (view->length > (uint32) encoder->type->length &&
 		pg_mbstrlen_with_len(view->data, view->length) > encoder->type->length)
-		value_too_long(encoder);
+		encode_too_long(encoder);
 }
 
 /* Any type as text; the function's result is ours. */
@@ -283,8 +283,8 @@ static const EncoderEntry encoders[] = {
 	{TYPE_TIMESTAMP_LTZ, TIMESTAMPTZOID, encode_timestamp},
 };
 
-static void
-check_encoding(const ColumnEncoder *encoder)
+void
+encode_require_encoding(const ColumnEncoder *encoder)
 {
 	if (GetDatabaseEncoding() != PG_UTF8)
 		ereport(ERROR,
@@ -294,18 +294,53 @@ check_encoding(const ColumnEncoder *encoder)
 				 errhint("Use a database with encoding UTF8.")));
 }
 
+void
+encode_mismatch(const ColumnEncoder *encoder, Oid typid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" of table \"%s\" cannot take values of type %s",
+					encoder->column, encoder->table, format_type_be(typid)),
+			 errdetail("The column's type in the lake is %s.", type_describe(encoder->type))));
+}
+
+/* The scalar's vector lives as long as the datum. */
+static void
+encode_nested(const ColumnEncoder *encoder, Datum value, Scalar *out)
+{
+	Vector	   *vector = vector_create(encoder->type, 1);
+
+	encoder->fill(encoder, value, vector, 0);
+	*out = vector_get(vector, 0);
+}
+
+static EncodeFunction
+atom_function(const ColumnEncoder *encoder, Oid typid)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(encoders); i++)
+	{
+		if (encoders[i].root == encoder->type->root && encoders[i].typid == encoder->typid)
+			return encoders[i].encode;
+	}
+	encode_mismatch(encoder, typid);
+	return NULL;				/* keep compiler quiet */
+}
+
 static void
 init_common(ColumnEncoder *encoder, const char *table, const char *column, const DataType *type, Oid typid)
 {
+	memset(encoder, 0, sizeof(ColumnEncoder));
 	encoder->table = table;
 	encoder->column = column;
 	encoder->type = type;
 	encoder->typid = getBaseType(typid);
 	encoder->policy = UNREPRESENTABLE_ERROR;
 	encoder->hint = "Write NULL or another value instead.";
-	encoder->output = NULL;
+	get_typlenbyvalalign(encoder->typid, &encoder->typlen, &encoder->typbyval, &encoder->typalign);
 	if (type_is_string(type))
-		check_encoding(encoder);
+		encode_require_encoding(encoder);
 }
 
 void
@@ -316,6 +351,12 @@ column_encoder_init_text(ColumnEncoder *encoder, const char *table, const char *
 	bool		is_varlena;
 
 	init_common(encoder, table, column, type, typid);
+	if (type->root == TYPE_ARRAY)
+	{
+		encoder->encode = encode_nested;
+		encoder_init_array(encoder, column_encoder_init_text);
+		return;
+	}
 	getTypeOutputInfo(encoder->typid, &output, &is_varlena);
 	encoder->output = palloc(sizeof(FmgrInfo));
 	fmgr_info(output, encoder->output);
@@ -326,22 +367,30 @@ void
 column_encoder_init(ColumnEncoder *encoder, const char *table, const char *column, const DataType *type,
 					Oid typid)
 {
+	init_common(encoder, table, column, type, typid);
+	if (!type_is_nested(type))
+	{
+		encoder->encode = atom_function(encoder, typid);
+		return;
+	}
+	encoder->encode = encode_nested;
+	if (encoder->typid == JSONBOID)
+		encoder_init_json(encoder);
+	else if (type->root == TYPE_ROW)
+		encoder_init_row(encoder);
+	else
+		encoder_init_array(encoder, column_encoder_init);
+}
+
+void
+column_encoder_set_policy(ColumnEncoder *encoder, UnrepresentablePolicy policy, const char *hint)
+{
 	int			i;
 
-	init_common(encoder, table, column, type, typid);
-	for (i = 0; i < lengthof(encoders); i++)
-	{
-		if (encoders[i].root == type->root && encoders[i].typid == encoder->typid)
-		{
-			encoder->encode = encoders[i].encode;
-			return;
-		}
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("column \"%s\" of table \"%s\" cannot take values of type %s",
-					column, table, format_type_be(typid)),
-			 errdetail("The column's type in the lake is %s.", type_to_text(type))));
+	encoder->policy = policy;
+	encoder->hint = hint;
+	for (i = 0; i < encoder->nparts; i++)
+		column_encoder_set_policy(&encoder->parts[i], policy, hint);
 }
 
 void
@@ -355,4 +404,18 @@ column_encode(const ColumnEncoder *encoder, Datum value, bool isnull, Scalar *ou
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
 				 errmsg("null value for column \"%s\" of table \"%s\", which is NOT NULL in the lake",
 						encoder->column, encoder->table)));
+}
+
+void
+encode_into(const ColumnEncoder *encoder, Datum value, bool isnull, Vector *target, int row)
+{
+	Scalar		scalar;
+
+	if (encoder->fill != NULL && !isnull)
+	{
+		encoder->fill(encoder, value, target, row);
+		return;
+	}
+	column_encode(encoder, value, isnull, &scalar);
+	vector_set(target, row, &scalar);
 }

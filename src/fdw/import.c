@@ -4,10 +4,13 @@
  *
  * What cannot be shown is left out with a WARNING that says why; but a table
  * that was asked for by name (LIMIT TO) must be there, and be readable.
+ *
+ * Option rows: ROW is shown as 'composite' types, made here, or as 'jsonb'.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "commands/defrem.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -16,7 +19,7 @@
 #include "utils/resowner.h"
 
 #include "fdw/fdw.h"
-#include "fdw/types.h"
+#include "fdw/import_types.h"
 #include "format/format.h"
 #include "lake/system_table.h"
 
@@ -25,6 +28,7 @@ typedef struct Import
 	const ForeignServer *server;
 	const ImportForeignSchemaStmt *stmt;
 	char	   *warehouse;
+	ImportTypes types;
 	List	   *commands;		/* char * */
 } Import;
 
@@ -59,24 +63,20 @@ check_name(const char *kind, const char *name, const char *table)
 }
 
 static void
-append_column(StringInfo sql, const DataField *field, const char *table)
+append_column(StringInfo sql, const Import *import, const LakeTable *table, const char *name, const DataField *field)
 {
-	Oid			typid;
 	int32		typmod;
+	Oid			typid;
 
-	if (!sql_type_of_lake(field->type, &typid, &typmod))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of lake table \"%s\" has a type that is not supported yet: %s",
-						field->name, table, type_to_text(field->type))));
-	check_name("column", field->name, table);
+	check_name("column", field->name, table->name);
+	typid = import_column_type(&import->types, name, field, &typmod);
 	appendStringInfo(sql, "%s %s%s", quote_identifier(field->name), format_type_with_typemod(typid, typmod),
 					 field->type->nullable ? "" : " NOT NULL");
 }
 
 /* The columns that system tables add are the last fields, but some of them are shown first. */
 static void
-append_columns(StringInfo sql, const LakeTable *table)
+append_columns(StringInfo sql, const Import *import, const LakeTable *table, const char *name)
 {
 	int			nfields = table->schema->nfields;
 	int			leading = system_table_leading_fields(table);
@@ -85,7 +85,7 @@ append_columns(StringInfo sql, const LakeTable *table)
 	{
 		if (i > 0)
 			appendStringInfoString(sql, ", ");
-		append_column(sql, &table->schema->fields[(i + nfields - leading) % nfields], table->name);
+		append_column(sql, import, table, name, &table->schema->fields[(i + nfields - leading) % nfields]);
 	}
 }
 
@@ -118,7 +118,7 @@ import_command(const Import *import, const char *name)
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s.%s (", quote_identifier(import->stmt->local_schema),
 					 quote_identifier(name));
-	append_columns(&sql, table);
+	append_columns(&sql, import, table, name);
 	appendStringInfo(&sql, ") SERVER %s OPTIONS (database %s, \"table\" %s)",
 					 quote_identifier(import->server->servername),
 					 quote_literal_cstr(import->stmt->remote_schema), quote_literal_cstr(name));
@@ -169,17 +169,26 @@ import_listed(Import *import)
 	ListCell   *lc;
 
 	foreach(lc, import->stmt->table_list)
+		import->types.reserved = lappend(import->types.reserved, lfirst_node(RangeVar, lc)->relname);
+	foreach(lc, import->stmt->table_list)
 		import->commands = lappend(import->commands,
 								   import_command(import, lfirst_node(RangeVar, lc)->relname));
+}
+
+static List *
+list_tables(const Import *import)
+{
+	return is_system_database(import) ? system_table_global_names() :
+		lake_list_tables(import->warehouse, import->stmt->remote_schema);
 }
 
 static void
 import_all(Import *import)
 {
-	List	   *tables = is_system_database(import) ? system_table_global_names() :
-		lake_list_tables(import->warehouse, import->stmt->remote_schema);
+	List	   *tables = list_tables(import);
 	ListCell   *lc;
 
+	import->types.reserved = tables;
 	foreach(lc, tables)
 	{
 		const char *name = lfirst(lc);
@@ -209,17 +218,33 @@ require_database(const Import *import)
 					import->stmt->remote_schema, import->warehouse)));
 }
 
+static void
+take_option(Import *import, DefElem *option)
+{
+	const char *value = defGetString(option);
+
+	if (strcmp(option->defname, "rows") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("invalid option \"%s\"", option->defname),
+				 errhint("The option of IMPORT FOREIGN SCHEMA is \"%s\".", "rows")));
+	if (strcmp(value, "composite") != 0 && strcmp(value, "jsonb") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"", option->defname, value),
+				 errhint("It is \"%s\" or \"%s\".", "composite", "jsonb")));
+	import->types.rows_as_jsonb = strcmp(value, "jsonb") == 0;
+}
+
 List *
 streamhouseImportForeignSchema(ImportForeignSchemaStmt *stmt, Oid serverid)
 {
 	Import		import = {.server = GetForeignServer(serverid), .stmt = stmt};
+	ListCell   *lc;
 
-	if (stmt->options != NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 errmsg("invalid option \"%s\"", linitial_node(DefElem, stmt->options)->defname),
-				 errhint("IMPORT FOREIGN SCHEMA has no options here.")));
-
+	import.types.schema = stmt->local_schema;
+	foreach(lc, stmt->options)
+		take_option(&import, lfirst_node(DefElem, lc));
 	import.warehouse = server_warehouse(import.server, false);
 	require_database(&import);
 	if (stmt->list_type == FDW_IMPORT_SCHEMA_LIMIT_TO)

@@ -198,7 +198,7 @@ match_column(Form_pg_attribute attribute, const char *relation_name, const LakeT
 				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
 				 errmsg("column \"%s\" of foreign table \"%s\" has type %s, which cannot show type %s of lake table \"%s\"",
 						name, relation_name, format_type_with_typemod(attribute->atttypid, attribute->atttypmod),
-						type_to_text(type), table->name),
+						type_describe(type), table->name),
 				 errhint("Alter the foreign table, or drop it and import it again.")));
 	return field;
 }

@@ -84,7 +84,8 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 		column_decoder_init(&column->decoder, RelationGetRelationName(foreign->relation),
 							NameStr(attribute->attname), foreign->table->schema->fields[field].type,
 							attribute->atttypid, attribute->atttypmod);
-		column->decoder.strict = must_come_back(node, foreign->table, field);
+		if (must_come_back(node, foreign->table, field))
+			column_decoder_set_strict(&column->decoder);
 	}
 }
 

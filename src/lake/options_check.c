@@ -155,7 +155,7 @@ check_column_types(const TableSchema *schema, const char *table_name, const char
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("lake table \"%s\" cannot be %s: type %s of column \"%s\" is not supported",
-							table_name, action, type_to_text(field->type), field->name)));
+							table_name, action, type_describe(field->type), field->name)));
 	}
 }
 

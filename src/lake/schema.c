@@ -25,19 +25,6 @@ static JsonNode *type_to_json(const DataType *type);
 
 /* Types */
 
-static DataType *
-make_nested(TypeRoot root, bool nullable, int nchildren)
-{
-	DataType   *type = palloc0(sizeof(DataType));
-
-	type->root = root;
-	type->nullable = nullable;
-	type->physical = type_physical(root, 0);
-	type->nchildren = nchildren;
-	type->children = palloc0(Max(nchildren, 1) * sizeof(DataField));
-	return type;
-}
-
 /*
  * The text form of collections, "INT ARRAY NOT NULL": an element type with a
  * suffix.  NULL when it is not one.
@@ -68,7 +55,7 @@ parse_suffixed_type(const char *text, const char *path)
 
 		if (length > suffix && pg_strcasecmp(text + length - suffix, forms[i].suffix) == 0)
 		{
-			DataType   *type = make_nested(forms[i].root, forms[i].nullable, 1);
+			DataType   *type = type_make_nested(forms[i].root, 1, forms[i].nullable);
 
 			type->children[0].type = parse_type(json_make_string(pnstrdup(text, length - suffix)), path);
 			return type;
@@ -141,26 +128,26 @@ parse_nested_type(const JsonNode *node, const char *path)
 	{
 		JsonNode   *fields = json_require(node, "fields", JSON_NODE_ARRAY, path);
 
-		type = make_nested(TYPE_ROW, nullable, 0);
+		type = type_make_nested(TYPE_ROW, 0, nullable);
 		type->nchildren = list_length(fields->children);
 		type->children = parse_fields(fields, path);
 		return type;
 	}
 	if (strncmp(word, "MAP", 3) == 0)
 	{
-		type = make_nested(TYPE_MAP, nullable, 2);
+		type = type_make_nested(TYPE_MAP, 2, nullable);
 		type->children[0].type = parse_child_type(node, "key", path);
 		type->children[1].type = parse_child_type(node, "value", path);
 		return type;
 	}
 
 	if (strncmp(word, "ARRAY", 5) == 0)
-		type = make_nested(TYPE_ARRAY, nullable, 1);
+		type = type_make_nested(TYPE_ARRAY, 1, nullable);
 	else if (strncmp(word, "MULTISET", 8) == 0)
-		type = make_nested(TYPE_MULTISET, nullable, 1);
+		type = type_make_nested(TYPE_MULTISET, 1, nullable);
 	else if (strncmp(word, "VECTOR", 6) == 0)
 	{
-		type = make_nested(TYPE_VECTOR, nullable, 1);
+		type = type_make_nested(TYPE_VECTOR, 1, nullable);
 		type->length = json_get_int32(node, "length", 0, path);
 	}
 	else

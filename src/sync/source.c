@@ -17,21 +17,52 @@
 
 #define ROW_NAME_LENGTH 200
 
+/* The type of an array's elements, InvalidOid for others, which count as text: int2vector and its like. */
+static Oid
+array_element(Oid typid)
+{
+	Oid			element = get_element_type(typid);
+
+	return OidIsValid(element) && get_array_type(element) == typid ? element : InvalidOid;
+}
+
+/* Is a value, or are an array's elements, kept as the text that the type's output function prints? */
 static bool
 kept_as_text(Oid typid, int32 typmod)
 {
-	return typid != OIDOID && !OidIsValid(get_element_type(typid)) && !lake_type_exists(typid, typmod);
+	Oid			element = array_element(typid);
+
+	if (OidIsValid(element))
+		typid = getBaseTypeAndTypmod(element, &typmod);
+	return typid != OIDOID && !lake_type_exists(typid, typmod);
 }
 
-DataType *
-source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable)
+static DataType *
+source_atom(const char *column, Oid typid, int32 typmod, bool nullable)
 {
-	typid = getBaseTypeAndTypmod(typid, &typmod);
 	if (typid == OIDOID)
 		return type_make(TYPE_BIGINT, 0, 0, nullable);
 	if (kept_as_text(typid, typmod))
 		return type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, nullable);
 	return lake_type_of_sql(column, typid, typmod, nullable);
+}
+
+DataType *
+source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable)
+{
+	Oid			element;
+	DataType   *type;
+
+	typid = getBaseTypeAndTypmod(typid, &typmod);
+	element = array_element(typid);
+	if (!OidIsValid(element))
+		return source_atom(column, typid, typmod, nullable);
+
+	type = type_make_nested(TYPE_ARRAY, 1, nullable);
+	if (!kept_as_text(typid, typmod))
+		element = getBaseTypeAndTypmod(element, &typmod);
+	type->children[0].type = source_atom(column, element, typmod, true);
+	return type;
 }
 
 void
@@ -45,8 +76,8 @@ source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *
 		column_encoder_init_text(encoder, table, field->name, field->type, typid);
 	else
 		column_encoder_init(encoder, table, field->name, field->type, typid);
-	encoder->policy = policy;
-	encoder->hint = "Call streamhouse.alter_sync with on_unrepresentable => 'clamp' or 'null'.";
+	column_encoder_set_policy(encoder, policy,
+							  "Call streamhouse.alter_sync with on_unrepresentable => 'clamp' or 'null'.");
 }
 
 int *
@@ -227,7 +258,7 @@ check_field(Relation relation, const LakeTable *lake, const DataField *wanted, c
 		target_differs(relation, lake, psprintf("It has column \"%s\" in the place of \"%s\".", field->name, wanted->name));
 	if (!type_equal(wanted->type, field->type))
 		target_differs(relation, lake, psprintf("Its column \"%s\" is %s and should be %s.", field->name,
-												type_to_text(field->type), type_to_text(wanted->type)));
+												type_describe(field->type), type_describe(wanted->type)));
 	if (!is_key && !field->type->nullable)
 		target_differs(relation, lake, psprintf("Its column \"%s\" is NOT NULL without being part of the key.", field->name));
 }

@@ -25,8 +25,7 @@ extern AttrNumber *source_columns(Relation relation, int *ncolumns);
 
 /*
  * The lake type of a column: its counterpart, or else STRING for the text that
- * the type's output function prints.  ERROR, naming the column, for arrays of
- * what the lake does not have.
+ * the type's output function prints; of arrays the same for their elements.
  */
 extern DataType *source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable);
 

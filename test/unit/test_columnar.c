@@ -169,7 +169,7 @@ test_vectors(void)
 		Vector	   *vector;
 		Vector	   *copy;
 
-		if (!type_is_supported(type))
+		if (!type_is_primitive(type))
 			continue;
 		vector = vector_create(type, 10);
 		copy = vector_create(type, 12);

@@ -1,0 +1,42 @@
+/*
+ * decode.h
+ *		What decode.c, decode_nested.c and decode_json.c share.
+ */
+#ifndef STREAMHOUSE_FDW_DECODE_H
+#define STREAMHOUSE_FDW_DECODE_H
+
+#include "fdw/types.h"
+
+/* The loop over rows: r is the row in the vector, i the place in the result. */
+#define FOR_EACH_ROW(i, r) \
+	for (i = 0; i < nrows && ((r = rows ? rows[i] : i), true); i++)
+
+/* The same over rows that are not null. */
+#define FOR_EACH_VALUE(i, r) \
+	FOR_EACH_ROW(i, r) \
+		if (!vector->has_nulls || !vector->nulls[r])
+
+static inline BytesView
+vector_bytes(const Vector *vector, int row)
+{
+	return vector->codes ? vector->dictionary[vector->codes[row]] : vector->values.bytes[row];
+}
+
+/* Errors that name table and column. */
+extern void decode_out_of_range(const ColumnDecoder *decoder);
+extern void decode_too_long(const ColumnDecoder *decoder);
+extern void decode_would_change(const ColumnDecoder *decoder, const char *what);	/* under strict */
+
+/* ERROR unless bytes are text for SQL. */
+extern void decode_check_string(const ColumnDecoder *decoder, BytesView bytes);
+
+/* ERROR unless the database holds UTF-8. */
+extern void decode_require_encoding(const ColumnDecoder *decoder);
+
+/* decode_nested.c: complete the decoder of a type that is nested and shown as array or composite. */
+extern void decoder_init_nested(ColumnDecoder *decoder);
+
+/* decode_json.c: the same, shown as jsonb. */
+extern void decoder_init_json(ColumnDecoder *decoder);
+
+#endif							/* STREAMHOUSE_FDW_DECODE_H */
