@@ -24,6 +24,10 @@ static const AggregateFunction *const functions[] = {
 	&aggregate_rbm32,
 	&aggregate_rbm64,
 	&aggregate_theta_sketch,
+	&aggregate_collect,
+	&aggregate_merge_map,
+	&aggregate_nested_update,
+	&aggregate_nested_partial_update,
 };
 
 static char *
@@ -32,8 +36,8 @@ field_option_key(const DataField *field, const char *suffix)
 	return psprintf("fields.%s.%s", field->name, suffix);
 }
 
-static const char *
-field_option(const Aggregator *aggregator, const char *suffix)
+const char *
+aggregator_option(const Aggregator *aggregator, const char *suffix)
 {
 	return schema_option(aggregator->schema, field_option_key(aggregator->field, suffix));
 }
@@ -79,9 +83,12 @@ aggregator_create(const TableSchema *schema, int field, const char *function_nam
 						type_to_text(aggregator->field->type))));
 	aggregator->ignore_retract = option_is_true(schema, field_option_key(aggregator->field, "ignore-retract"));
 	aggregator->distinct = option_is_true(schema, field_option_key(aggregator->field, "distinct"));
-	delimiter = field_option(aggregator, "list-agg-delimiter");
+	delimiter = aggregator_option(aggregator, "list-agg-delimiter");
 	aggregator->delimiter.data = delimiter != NULL ? delimiter : ",";
 	aggregator->delimiter.length = strlen(aggregator->delimiter.data);
+	aggregator->count_limit = option_int(schema, field_option_key(aggregator->field, "count-limit"), PG_INT32_MAX, 0);
+	if (aggregator->function->prepare != NULL)
+		aggregator->function->prepare(aggregator);
 	return aggregator;
 }
 

@@ -25,10 +25,14 @@ typedef struct Aggregator
 	bool		ignore_retract;
 	bool		distinct;		/* listagg, collect */
 	BytesView	delimiter;		/* listagg */
+	int			nnested_keys;	/* nested_update, nested_partial_update */
+	int		   *nested_keys;	/* fields of the elements */
+	int			count_limit;	/* nested_update */
 	/* of the key at hand */
 	bool		initialized;	/* the first value was taken */
 	char	   *text;			/* the last text made, which may grow where it is */
 	Size		text_room;
+	struct NestedMaker *maker;	/* of lists and maps; NULL before the first one */
 } Aggregator;
 
 typedef void (*AggregateStep) (Aggregator *aggregator, Scalar *accumulator, const Scalar *input);
@@ -37,6 +41,7 @@ typedef struct AggregateFunction
 {
 	const char *name;
 	bool		(*accepts) (const DataType *type);	/* NULL: any type */
+	void		(*prepare) (Aggregator *aggregator);	/* read more options; may be NULL */
 	AggregateStep aggregate;
 	AggregateStep retract;		/* NULL: there is none */
 	bool		unordered;		/* an older input is taken like a newer one */
@@ -50,6 +55,9 @@ typedef struct AggregateFunction
  */
 extern Aggregator *aggregator_create(const TableSchema *schema, int field, const char *function_name,
 									 const char *table_name, MemoryContext context);
+
+/* The value of "fields.<field>.<suffix>", or NULL. */
+extern const char *aggregator_option(const Aggregator *aggregator, const char *suffix);
 
 /* The function that the options name for a field, or for all, or NULL. */
 extern const char *aggregate_function_name(const TableSchema *schema, int field);
@@ -85,5 +93,11 @@ extern const AggregateFunction aggregate_listagg;
 extern const AggregateFunction aggregate_rbm32;
 extern const AggregateFunction aggregate_rbm64;
 extern const AggregateFunction aggregate_theta_sketch;
+
+/* aggregate_nested.c */
+extern const AggregateFunction aggregate_collect;
+extern const AggregateFunction aggregate_merge_map;
+extern const AggregateFunction aggregate_nested_update;
+extern const AggregateFunction aggregate_nested_partial_update;
 
 #endif							/* STREAMHOUSE_AGGREGATOR_H */

@@ -421,19 +421,22 @@ finish_hash(uint32 hash, uint32 length)
 	return (int32) hash;
 }
 
-/* Hash of row bytes without arity; their length is a multiple of eight. */
+/* Bytes beyond the last whole word, which rows have none of, count as words each, with their sign. */
 int32
 binary_row_hash(BytesView row)
 {
 	uint32		hash = HASH_SEED;
+	uint32		at = 0;
 
-	for (uint32 at = 0; at + sizeof(uint32) <= row.length; at += sizeof(uint32))
+	for (; at + sizeof(uint32) <= row.length; at += sizeof(uint32))
 	{
 		uint32		word;
 
 		memcpy(&word, row.data + at, sizeof(word));
 		hash = mix_word(hash, word);
 	}
+	for (; at < row.length; at++)
+		hash = mix_word(hash, (uint32) (int8) row.data[at]);
 	return finish_hash(hash, row.length);
 }
 

@@ -29,7 +29,7 @@ extern BytesView binary_row_serialize_empty(void);
 extern void binary_row_deserialize(BytesView row, const DataType *const *types, Scalar *values, int nfields,
 								   const char *what, const char *path);
 
-/* Murmur hash (5.6) of row bytes without arity. */
+/* Murmur hash (5.6) of row bytes without arity, or of a string. */
 extern int32 binary_row_hash(BytesView row);
 
 /*

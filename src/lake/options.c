@@ -249,6 +249,12 @@ get_name(const TableSchema *schema, const char *key, const char *missing)
 	return value;
 }
 
+int32
+option_int(const TableSchema *schema, const char *key, int32 missing, int32 minimum)
+{
+	return get_int(schema, key, missing, minimum);
+}
+
 bool
 option_is_true(const TableSchema *schema, const char *key)
 {

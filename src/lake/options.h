@@ -112,6 +112,9 @@ extern void options_check_replicable(const TableSchema *schema, const TableOptio
 /* The same for expiration (changelog retention, consumers ... are honoured or refused). */
 extern void options_check_expirable(const TableSchema *schema, const TableOptions *options, const char *table_name);
 
+/* An integer option, or what it is if missing. */
+extern int32 option_int(const TableSchema *schema, const char *key, int32 missing, int32 minimum);
+
 /* Is a boolean option given and on? */
 extern bool option_is_true(const TableSchema *schema, const char *key);
 
