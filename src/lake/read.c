@@ -158,9 +158,11 @@ open_source(TableReader *reader)
 
 	if (reader->split == NULL)
 	{
-		if (reader->next_split >= list_length(reader->splits))
+		int64		next = reader->chooser != NULL ? reader->chooser(reader->chooser_arg) : reader->next_split++;
+
+		if (next >= list_length(reader->splits))
 			return false;
-		reader->split = list_nth(reader->splits, reader->next_split++);
+		reader->split = list_nth(reader->splits, (int) next);
 		reader->next_file = 0;
 	}
 	reader->source = row_source_open(reader->table, reader->split, reader->next_file++, &options);
