@@ -198,41 +198,50 @@ set_absent(ColumnStatistics *statistics, int64 rows)
 }
 
 static void
-set_statistics(const StripeFilter *filter, const ColumnShared *shared, int i, BytesView message, int64 rows)
+set_statistics(const OrcColumn *column, BytesView message, int64 rows, ColumnStatistics *out)
 {
-	const OrcColumn *column = filter->columns[i];
+	const ColumnShared *shared = column->shared;
 
-	orc_statistics_bounds(shared->tail, shared->file->path, column->type, column->wanted, message, rows,
-						 &filter->statistics[i]);
+	orc_statistics_bounds(shared->tail, shared->file->path, column->type, column->wanted, message, rows, out);
 }
 
-bool
-stripe_may_match(const StripeStatistics *statistics, ColumnShared *shared, uint32 stripe,
-				 const StripeFilter *filter)
+void
+stripe_column_statistics(const StripeStatistics *statistics, uint32 stripe, const OrcColumn *column,
+						 ColumnStatistics *out)
 {
+	const ColumnShared *shared = column->shared;
 	int64		rows = (int64) shared->tail->stripes[stripe].rows;
 	ProtoReader message;
 	uint32		number = 0;
 
-	if (filter->predicate == NULL || stripe >= statistics->nstripes)
-		return true;
-	memset(filter->statistics, 0, Max(filter->ncolumns, 1) * sizeof(ColumnStatistics));
-	for (int i = 0; i < filter->ncolumns; i++)
-	{
-		if (filter->columns[i] == NULL)
-			set_absent(&filter->statistics[i], rows);
-	}
+	memset(out, 0, sizeof(*out));
 	proto_init(&message, shared->file->path, statistics->stripes[stripe]);
 	while (proto_next(&message))
 	{
-		if (message.field != 1)
-			continue;
-		for (int i = 0; i < filter->ncolumns; i++)
+		if (message.field == 1 && number++ == column->number)
 		{
-			if (filter->used[i] && filter->columns[i] != NULL && filter->columns[i]->number == number)
-				set_statistics(filter, shared, i, proto_bytes(&message), rows);
+			set_statistics(column, proto_bytes(&message), rows, out);
+			return;
 		}
-		number++;
+	}
+}
+
+bool
+stripe_may_match(const StripeStatistics *statistics, const ColumnShared *shared, uint32 stripe,
+				 const StripeFilter *filter)
+{
+	int64		rows = (int64) shared->tail->stripes[stripe].rows;
+
+	if (filter->predicate == NULL || stripe >= statistics->nstripes)
+		return true;
+	for (int i = 0; i < filter->ncolumns; i++)
+	{
+		if (!filter->used[i])
+			continue;
+		if (filter->columns[i] == NULL)
+			set_absent(&filter->statistics[i], rows);
+		else
+			stripe_column_statistics(statistics, stripe, filter->columns[i], &filter->statistics[i]);
 	}
 	return filter_may_match(filter, rows);
 }
@@ -241,7 +250,7 @@ stripe_may_match(const StripeStatistics *statistics, ColumnShared *shared, uint3
 
 /* What the row index tells of a group; nothing of columns that have none. */
 static void
-set_group_statistics(const StripeFilter *filter, const ColumnShared *shared, uint32 group, int64 rows)
+set_group_statistics(const StripeFilter *filter, uint32 group, int64 rows)
 {
 	memset(filter->statistics, 0, Max(filter->ncolumns, 1) * sizeof(ColumnStatistics));
 	for (int i = 0; i < filter->ncolumns; i++)
@@ -257,7 +266,7 @@ set_group_statistics(const StripeFilter *filter, const ColumnShared *shared, uin
 		}
 		index = orc_column_row_index(filter->columns[i]);
 		if (index != NULL && index->statistics[group].data != NULL)
-			set_statistics(filter, shared, i, index->statistics[group], rows);
+			set_statistics(filter->columns[i], index->statistics[group], rows, &filter->statistics[i]);
 	}
 }
 
@@ -288,7 +297,7 @@ stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges)
 		int64		start = group * stride;
 		int64		end = Min(start + stride, rows);
 
-		set_group_statistics(filter, shared, group, end - start);
+		set_group_statistics(filter, group, end - start);
 		if (!filter_may_match(filter, end - start))
 			shared->file->counters->pages_skipped++;
 		else if (*nranges > 0 && ranges[*nranges - 1].end == start)

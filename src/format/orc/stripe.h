@@ -35,8 +35,12 @@ typedef struct StripeFilter
 /* Read the file's section of them.  In CurrentMemoryContext. */
 extern void stripe_statistics_read(StripeStatistics *statistics, ColumnShared *shared);
 
+/* Of one of the stripes that there are statistics of. */
+extern void stripe_column_statistics(const StripeStatistics *statistics, uint32 stripe, const OrcColumn *column,
+									 ColumnStatistics *out);
+
 /* May the stripe have matching rows, as far as its statistics tell? */
-extern bool stripe_may_match(const StripeStatistics *statistics, ColumnShared *shared, uint32 stripe,
+extern bool stripe_may_match(const StripeStatistics *statistics, const ColumnShared *shared, uint32 stripe,
 							 const StripeFilter *filter);
 
 /* Read a stripe's footer into shared. */
