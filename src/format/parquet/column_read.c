@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "format/parquet/column_read.h"
+#include "format/spread.h"
 
 /* Selected rows with fewer than this between them are read together. */
 #define SPAN_GAP_ROWS 32
@@ -81,44 +82,6 @@ typedef struct Wide
 	uint64		halves[2];
 } Wide;
 
-/*
- * Put dense values at the rows that are not null.  Null rows get one of them,
- * too: that is cheaper than not to, and dense has one more than are used.
- */
-#define EXPAND(type) \
-	do { \
-		const type *from = dense; \
-		type	   *to = out; \
-		for (int i = 0; i < count; i++) \
-		{ \
-			to[i] = *from; \
-			from += !nulls[i]; \
-		} \
-	} while (0)
-
-static void
-expand(size_t size, const void *dense, const bool *nulls, int count, void *out)
-{
-	switch (size)
-	{
-		case 1:
-			EXPAND(uint8);
-			break;
-		case 2:
-			EXPAND(uint16);
-			break;
-		case 4:
-			EXPAND(uint32);
-			break;
-		case 8:
-			EXPAND(uint64);
-			break;
-		default:
-			EXPAND(Wide);
-			break;
-	}
-}
-
 #define GATHER(type) \
 	do { \
 		const type *from = dictionary; \
@@ -165,7 +128,7 @@ read_codes(ParquetColumn *column, int count, int present, const bool *nulls, int
 	if (present < count)
 	{
 		dense[present] = 0;
-		expand(sizeof(int32), dense, nulls, count, out);
+		spread_values(sizeof(int32), dense, nulls, count, out);
 	}
 }
 
@@ -184,7 +147,7 @@ read_values(ParquetColumn *column, int count, int present, const bool *nulls, vo
 		conversion_apply(&column->conversion, &column->place, column->wanted, column->scratch->native, present, dense);
 	}
 	if (present < count)
-		expand(size, dense, nulls, count, out);
+		spread_values(size, dense, nulls, count, out);
 }
 
 /*
