@@ -191,7 +191,7 @@ test_folders(void)
 				lake_data_file_path(table, partition, 3, &file));
 	file.file_name = "data-1.parquet";
 	file.external_path = "file:/etc/data-1.parquet";
-	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "external path",
+	CHECK_ERROR(ERRCODE_INSUFFICIENT_PRIVILEGE, "outside of its warehouse",
 				lake_data_file_path(table, partition, 3, &file));
 }
 

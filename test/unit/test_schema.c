@@ -251,18 +251,26 @@ check_option(Check check, bool with_key, const char *key, const char *value, boo
 static void
 test_refusals(void)
 {
+	TableSchema *schema;
+
 	check_option(options_check_readable, true, "merge-engine", "first-row", false);
 	check_option(options_check_readable, true, "merge-engine", "deduplicate", false);
 	check_option(options_check_readable, true, "sequence.snapshot-ordering", "true", true);
 	check_option(options_check_readable, true, "deduplicate.ignore-delete", "TRUE", false);
-	check_option(options_check_delete, true, "deduplicate.ignore-delete", "TRUE", true);
+	/* an alias is refused by the option's own name */
+	schema = build(NIL, list_make1("id"), list_make2(option_pair_make("bucket", "1"),
+													 option_pair_make("deduplicate.ignore-delete", "TRUE")));
+	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "\"ignore-delete\"",
+				options_check_delete(schema, options_parse(schema), "db.t"));
 	check_option(options_check_delete, true, "ignore-delete", "false", false);
 	check_option(options_check_delete, true, "merge-engine", "aggregation", true);
 	check_option(options_check_update, true, "merge-engine", "partial-update", true);
 	check_option(options_check_replicable, true, "merge-engine", "aggregation", true);
 	check_option(options_check_readable, false, "deletion-vectors.enabled", "true", false);
 	check_option(options_check_readable, false, "scan.snapshot-id", "1", false);
-	check_option(options_check_readable, false, "manifest.format", "orc", true);
+	check_option(options_check_readable, false, "manifest.format", "orc", false);
+	check_option(options_check_readable, false, "manifest.format", "csv", true);
+	check_option(options_check_writable, false, "manifest.format", "orc", true);
 	check_option(options_check_readable, false, "row-tracking.enabled", "true", false);
 	check_option(options_check_readable, false, "what.nobody.knows", "1", false);
 	check_option(options_check_writable, false, "row-tracking.enabled", "true", true);
