@@ -44,7 +44,7 @@ struct DataFileReader
 	Scalar	   *partition_values;
 	StorageFile *storage;
 	FormatReader *format;
-	DeletionVector *deletions;	/* NULL: no row is deleted */
+	RowSet		live;			/* rows that count: not deleted, nor excluded by an index */
 };
 
 static DataType sequence_number_type = {.root = TYPE_BIGINT, .nullable = false, .physical = PHYSICAL_INT64};
@@ -317,8 +317,10 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 				 errmsg("data file \"%s\" has " INT64_FORMAT " rows, the manifest says " INT64_FORMAT,
 						path, reader->format->file_rows, file->row_count)));
 	check_required_columns(reader, path);
+	reader->live = row_set_all(file->row_count);
 	if (file->deletions != NULL)
-		reader->deletions = deletion_vector_load(file->deletions, file->file_name, file->row_count);
+		reader->live = row_set_and_not(reader->live,
+									   deletion_vector_load(file->deletions, file->file_name, file->row_count));
 	return reader;
 }
 
@@ -326,6 +328,12 @@ int
 data_file_next(DataFileReader *reader)
 {
 	return format_next(reader->format) ? reader->format->nrows : 0;
+}
+
+void
+data_file_restrict(DataFileReader *reader, RowSet rows)
+{
+	reader->live = row_set_and(reader->live, rows);
 }
 
 int64
@@ -339,8 +347,10 @@ data_file_live_rows(const DataFileReader *reader, int32 *rows)
 {
 	int			nrows = reader->format->nrows;
 
-	if (reader->deletions != NULL)
-		return deletion_vector_live_rows(reader->deletions, reader->format->first_row, nrows, rows);
+	if (reader->live.kind == ROWS_SOME)
+		return row_set_list(&reader->live, true, reader->format->first_row, nrows, rows);
+	if (reader->live.kind == ROWS_NONE)
+		return 0;
 	for (int i = 0; i < nrows; i++)
 		rows[i] = i;
 	return nrows;

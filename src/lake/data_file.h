@@ -9,6 +9,7 @@
 #define STREAMHOUSE_DATA_FILE_H
 
 #include "format/format.h"
+#include "lake/row_set.h"
 #include "lake/table.h"
 
 /* System columns of primary key files, asked for like fields */
@@ -42,7 +43,10 @@ extern int	data_file_next(DataFileReader *reader);
 /* Position in the file of the batch's first row. */
 extern int64 data_file_first_row(const DataFileReader *reader);
 
-/* List the rows of the batch that are not deleted; their number, which may be 0. */
+/* Let only these rows of the file count. */
+extern void data_file_restrict(DataFileReader *reader, RowSet rows);
+
+/* List the rows of the batch that count, as they are not deleted; their number, which may be 0. */
 extern int	data_file_live_rows(const DataFileReader *reader, int32 *rows);
 
 /* Are there rows after the current batch, as far as is known without looking? */

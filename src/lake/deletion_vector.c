@@ -6,21 +6,16 @@
  * It is turned into a plain bitmap of the file's rows when the file is opened:
  * that has a bound, and asking it for the rows of a batch takes no time.
  *
- * Bitmaps are not trusted: the library checks their lengths and no more, so
- * positions are looked at one by one, and none may come twice.
- *
  * Source: format digest section 7.4.
  */
 #include "postgres.h"
 
-#include <roaring/roaring.h>
 #include <zlib.h>
 
 #include "common/hashfn.h"
 #include "lake/deletion_vector.h"
 #include "lake/index_manifest.h"
 #include "lake/path.h"
-#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "storage/storage.h"
 #include "utils/memutils.h"
@@ -30,14 +25,6 @@
 
 /* What is around the magic number and the bitmap: their size, and their checksum */
 #define FRAME_SIZE (2 * sizeof(uint32))
-
-#define BITS_PER_WORD 64
-
-struct DeletionVector
-{
-	int64		nrows;			/* of the file */
-	uint64	   *words;			/* a bit for each: deleted */
-};
 
 /* Files whose vectors are looked for, by name */
 typedef struct FileItem
@@ -164,60 +151,15 @@ load_le64(const char *bytes)
 	return (uint64) load_le32(bytes) | (uint64) load_le32(bytes + 4) << 32;
 }
 
-/* Marking rows, one bitmap of 32 bits after the other */
-typedef struct RowMarker
-{
-	DeletionVector *vector;
-	uint64		base;			/* of the bitmap */
-	int64		count;
-	bool		failed;
-} RowMarker;
-
-static bool
-mark_row(uint32 value, void *arg)
-{
-	RowMarker  *marker = arg;
-	uint64		row = marker->base + value;
-	uint64		bit = UINT64CONST(1) << (row % BITS_PER_WORD);
-	uint64	   *word;
-
-	marker->failed = row >= (uint64) marker->vector->nrows;
-	if (marker->failed)
-		return false;
-	word = &marker->vector->words[row / BITS_PER_WORD];
-	marker->failed = (*word & bit) != 0;
-	*word |= bit;
-	marker->count++;
-	return !marker->failed;
-}
-
-/* Mark the rows of the bitmap that begins here; its length, 0 if it is damaged. */
-static size_t
-mark_bitmap(RowMarker *marker, const char *bytes, size_t length)
-{
-	size_t		used = roaring_bitmap_portable_deserialize_size(bytes, length);
-	roaring_bitmap_t *bitmap;
-
-	if (used == 0 || used > length)
-		return 0;
-	bitmap = roaring_bitmap_portable_deserialize_safe(bytes, length);
-	if (bitmap == NULL)
-		return 0;
-	/* nothing is raised while the library's memory is held */
-	roaring_iterate(bitmap, mark_row, marker);
-	roaring_bitmap_free(bitmap);
-	return marker->failed ? 0 : used;
-}
-
 /* Version 1: one bitmap.  Version 2: several, each with the upper halves of its positions before it. */
 static bool
-mark_bitmaps_32(RowMarker *marker, const char *bytes, size_t length)
+add_bitmaps_32(RowSet *rows, const char *bytes, size_t length)
 {
-	return mark_bitmap(marker, bytes, length) == length;
+	return row_set_add_bitmap(rows, 0, bytes, length) == length;
 }
 
 static bool
-mark_bitmaps_64(RowMarker *marker, const char *bytes, size_t length)
+add_bitmaps_64(RowSet *rows, const char *bytes, size_t length)
 {
 	const char *end = bytes + length;
 	uint64		count;
@@ -228,13 +170,14 @@ mark_bitmaps_64(RowMarker *marker, const char *bytes, size_t length)
 	bytes += sizeof(uint64);
 	for (uint64 i = 0; i < count; i++)
 	{
+		uint64		base;
 		size_t		used;
 
 		if (end - bytes < sizeof(uint32))
 			return false;
-		marker->base = (uint64) load_le32(bytes) << 32;
+		base = (uint64) load_le32(bytes) << 32;
 		bytes += sizeof(uint32);
-		used = mark_bitmap(marker, bytes, end - bytes);
+		used = row_set_add_bitmap(rows, base, bytes, end - bytes);
 		if (used == 0)
 			return false;
 		bytes += used;
@@ -267,12 +210,10 @@ read_vector(const DeletionVectorPlace *place, const char *data_file, uint32 *siz
 	return bytes;
 }
 
-DeletionVector *
+RowSet
 deletion_vector_load(const DeletionVectorPlace *place, const char *data_file, int64 file_rows)
 {
-	DeletionVector *vector = palloc(sizeof(DeletionVector));
-	int64		nwords = file_rows / BITS_PER_WORD + 1;
-	RowMarker	marker = {.vector = vector};
+	RowSet		rows = row_set_empty(file_rows);
 	uint32		size;
 	char	   *bytes = read_vector(place, data_file, &size);
 	const char *payload = bytes + sizeof(uint32);
@@ -280,52 +221,17 @@ deletion_vector_load(const DeletionVectorPlace *place, const char *data_file, in
 
 	if (load_be32(payload + size) != (uint32) crc32(0, (const Bytef *) payload, size))
 		vector_error(place->path, data_file, "Its checksum does not match.");
-	vector->nrows = file_rows;
-	vector->words = MemoryContextAllocExtended(CurrentMemoryContext, nwords * sizeof(uint64),
-											   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (load_be32(payload) == MAGIC_32 && size == place->length)
-		valid = mark_bitmaps_32(&marker, payload + sizeof(uint32), size - sizeof(uint32));
+		valid = add_bitmaps_32(&rows, payload + sizeof(uint32), size - sizeof(uint32));
 	else if (load_le32(payload) == MAGIC_64 && size + FRAME_SIZE == place->length)
-		valid = mark_bitmaps_64(&marker, payload + sizeof(uint32), size - sizeof(uint32));
+		valid = add_bitmaps_64(&rows, payload + sizeof(uint32), size - sizeof(uint32));
 	else
 		vector_error(place->path, data_file, "It is of an unknown kind, or its length is wrong.");
 	if (!valid)
 		vector_error(place->path, data_file, "Its bitmap is invalid, or has rows that the data file has not.");
-	if (place->cardinality >= 0 && marker.count != place->cardinality)
+	if (place->cardinality >= 0 && row_set_count(&rows) != place->cardinality)
 		vector_error(place->path, data_file, "It has " INT64_FORMAT " rows, the manifest says " INT64_FORMAT ".",
-					 marker.count, place->cardinality);
+					 row_set_count(&rows), place->cardinality);
 	pfree(bytes);
-	return vector;
-}
-
-int
-deletion_vector_live_rows(const DeletionVector *vector, int64 first_row, int nrows, int32 *rows)
-{
-	int			count = 0;
-	int			i = 0;
-
-	Assert(first_row >= 0 && first_row + nrows <= vector->nrows);
-	while (i < nrows)
-	{
-		int			shift = (first_row + i) % BITS_PER_WORD;
-		int			step = Min(BITS_PER_WORD - shift, nrows - i);
-		uint64		deleted = vector->words[(first_row + i) / BITS_PER_WORD] >> shift;
-
-		/* stretches without deletions in one go */
-		if (deleted == 0)
-		{
-			for (int j = 0; j < step; j++)
-				rows[count++] = i + j;
-		}
-		else
-		{
-			for (int j = 0; j < step; j++)
-			{
-				rows[count] = i + j;
-				count += !(deleted >> j & 1);
-			}
-		}
-		i += step;
-	}
-	return count;
+	return rows;
 }

@@ -7,6 +7,7 @@
 #ifndef STREAMHOUSE_DELETION_VECTOR_H
 #define STREAMHOUSE_DELETION_VECTOR_H
 
+#include "lake/row_set.h"
 #include "lake/table.h"
 
 /* Where a data file's vector lies */
@@ -18,9 +19,6 @@ typedef struct DeletionVectorPlace
 	int64		cardinality;	/* -1 unknown */
 } DeletionVectorPlace;
 
-/* The rows themselves */
-typedef struct DeletionVector DeletionVector;
-
 /*
  * Look up the vectors of the files of these entries (ManifestEntry *) in the
  * snapshot's index manifest, and note in the files where they lie.
@@ -30,10 +28,7 @@ extern void deletion_vectors_find(LakeTable *table, const LakeSnapshot *snapshot
 /* How many rows of the file are deleted, from metadata alone; -1 unknown. */
 extern int64 deletion_vector_cardinality(const DataFileMeta *file);
 
-/* Read the vector of a data file of so many rows into CurrentMemoryContext. */
-extern DeletionVector *deletion_vector_load(const DeletionVectorPlace *place, const char *data_file, int64 file_rows);
-
-/* The rows that are left, as positions relative to first_row: how many of nrows. */
-extern int	deletion_vector_live_rows(const DeletionVector *vector, int64 first_row, int nrows, int32 *rows);
+/* Read the rows, of a data file of so many, that are deleted. */
+extern RowSet deletion_vector_load(const DeletionVectorPlace *place, const char *data_file, int64 file_rows);
 
 #endif							/* STREAMHOUSE_DELETION_VECTOR_H */

@@ -87,14 +87,14 @@ test_java_bytes(void)
 
 	for (int i = 0; i < lengthof(places); i++)
 	{
-		DeletionVector *vector = deletion_vector_load(&places[i], "data", 3);
+		RowSet		vector = deletion_vector_load(&places[i], "data", 3);
 		int32		rows[3];
 
-		CHECK_INT(deletion_vector_live_rows(vector, 0, 3, rows), 2);
+		CHECK_INT(row_set_list(&vector, false, 0, 3, rows), 2);
 		CHECK_INT(rows[0], 0);
 		CHECK_INT(rows[1], 2);
-		CHECK_INT(deletion_vector_live_rows(vector, 1, 1, rows), 0);
-		CHECK_INT(deletion_vector_live_rows(vector, 1, 2, rows), 1);
+		CHECK_INT(row_set_list(&vector, false, 1, 1, rows), 0);
+		CHECK_INT(row_set_list(&vector, false, 1, 2, rows), 1);
 		CHECK_INT(rows[0], 1);
 	}
 }
@@ -107,7 +107,7 @@ check_random_rows(int version, int file_rows, int percent, bool runs)
 	bool	   *deleted = palloc0(file_rows * sizeof(bool));
 	int32		rows[BATCH_ROWS];
 	DeletionVectorPlace place;
-	DeletionVector *vector;
+	RowSet		vector;
 
 	for (int row = 0; row < file_rows; row++)
 	{
@@ -123,7 +123,7 @@ check_random_rows(int version, int file_rows, int percent, bool runs)
 	for (int first = 0; first < file_rows;)
 	{
 		int			nrows = 1 + unit_random_below(Min(BATCH_ROWS, file_rows - first));
-		int			count = deletion_vector_live_rows(vector, first, nrows, rows);
+		int			count = row_set_list(&vector, false, first, nrows, rows);
 		int			expected = 0;
 
 		for (int i = 0; i < nrows; i++)

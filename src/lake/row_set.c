@@ -1,0 +1,192 @@
+/*
+ * row_set.c
+ *		Sets of a file's rows: all, none, or a bit for each.
+ *
+ * Roaring bitmaps in files are not trusted: the library checks their lengths
+ * and no more, so rows are looked at one by one.
+ */
+#include "postgres.h"
+
+#include <roaring/roaring.h>
+
+#include "lake/row_set.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#define BITS_PER_WORD 64
+
+static int64
+word_count(int64 nrows)
+{
+	return (nrows + BITS_PER_WORD - 1) / BITS_PER_WORD;
+}
+
+RowSet
+row_set_all(int64 nrows)
+{
+	return (RowSet) {ROWS_ALL, nrows, NULL};
+}
+
+RowSet
+row_set_none(int64 nrows)
+{
+	return (RowSet) {ROWS_NONE, nrows, NULL};
+}
+
+RowSet
+row_set_empty(int64 nrows)
+{
+	RowSet		set = {ROWS_SOME, nrows};
+
+	set.words = MemoryContextAllocExtended(CurrentMemoryContext, Max(word_count(nrows), 1) * sizeof(uint64),
+										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return set;
+}
+
+bool
+row_set_add(RowSet *set, uint64 row)
+{
+	Assert(set->kind == ROWS_SOME);
+	if (row >= (uint64) set->nrows)
+		return false;
+	set->words[row / BITS_PER_WORD] |= UINT64CONST(1) << (row % BITS_PER_WORD);
+	return true;
+}
+
+/* Adding the rows of a bitmap */
+typedef struct BitmapAdder
+{
+	RowSet	   *set;
+	uint64		base;
+	bool		failed;
+} BitmapAdder;
+
+static bool
+add_row(uint32 value, void *arg)
+{
+	BitmapAdder *adder = arg;
+
+	adder->failed = !row_set_add(adder->set, adder->base + value);
+	return !adder->failed;
+}
+
+size_t
+row_set_add_bitmap(RowSet *set, uint64 base, const char *bytes, size_t length)
+{
+	BitmapAdder adder = {.set = set, .base = base};
+	size_t		used = roaring_bitmap_portable_deserialize_size(bytes, length);
+	roaring_bitmap_t *bitmap;
+
+	if (used == 0 || used > length)
+		return 0;
+	bitmap = roaring_bitmap_portable_deserialize_safe(bytes, length);
+	if (bitmap == NULL)
+		return 0;
+	/* nothing is raised while the library's memory is held */
+	roaring_iterate(bitmap, add_row, &adder);
+	roaring_bitmap_free(bitmap);
+	return adder.failed ? 0 : used;
+}
+
+RowSet
+row_set_and(RowSet a, RowSet b)
+{
+	RowSet		result;
+
+	if (a.kind == ROWS_ALL || b.kind == ROWS_NONE)
+		return b;
+	if (b.kind == ROWS_ALL || a.kind == ROWS_NONE)
+		return a;
+	result = row_set_empty(a.nrows);
+	for (int64 i = 0; i < word_count(a.nrows); i++)
+		result.words[i] = a.words[i] & b.words[i];
+	return result;
+}
+
+RowSet
+row_set_or(RowSet a, RowSet b)
+{
+	RowSet		result;
+
+	if (a.kind == ROWS_NONE || b.kind == ROWS_ALL)
+		return b;
+	if (b.kind == ROWS_NONE || a.kind == ROWS_ALL)
+		return a;
+	result = row_set_empty(a.nrows);
+	for (int64 i = 0; i < word_count(a.nrows); i++)
+		result.words[i] = a.words[i] | b.words[i];
+	return result;
+}
+
+RowSet
+row_set_and_not(RowSet a, RowSet b)
+{
+	RowSet		result;
+
+	if (a.kind == ROWS_NONE || b.kind == ROWS_NONE)
+		return a;
+	if (b.kind == ROWS_ALL)
+		return row_set_none(a.nrows);
+	result = row_set_empty(a.nrows);
+	for (int64 i = 0; i < word_count(a.nrows); i++)
+		result.words[i] = (a.kind == ROWS_ALL ? ~UINT64CONST(0) : a.words[i]) & ~b.words[i];
+	if (a.kind == ROWS_ALL && a.nrows % BITS_PER_WORD != 0)
+		result.words[a.nrows / BITS_PER_WORD] &= (UINT64CONST(1) << (a.nrows % BITS_PER_WORD)) - 1;
+	return result;
+}
+
+int64
+row_set_count(const RowSet *set)
+{
+	int64		count = 0;
+
+	if (set->kind != ROWS_SOME)
+		return set->kind == ROWS_ALL ? set->nrows : 0;
+	for (int64 i = 0; i < word_count(set->nrows); i++)
+		count += pg_popcount64(set->words[i]);
+	return count;
+}
+
+RowSet
+row_set_simplify(RowSet set)
+{
+	int64		count = row_set_count(&set);
+
+	if (count == 0)
+		return row_set_none(set.nrows);
+	return count == set.nrows ? row_set_all(set.nrows) : set;
+}
+
+int
+row_set_list(const RowSet *set, bool in_set, int64 first_row, int nrows, int32 *rows)
+{
+	int			count = 0;
+	int			i = 0;
+
+	Assert(set->kind == ROWS_SOME);
+	Assert(first_row >= 0 && first_row + nrows <= set->nrows);
+	while (i < nrows)
+	{
+		int			shift = (first_row + i) % BITS_PER_WORD;
+		int			step = Min(BITS_PER_WORD - shift, nrows - i);
+		uint64		wanted = set->words[(first_row + i) / BITS_PER_WORD];
+
+		wanted = (in_set ? wanted : ~wanted) >> shift;
+		/* stretches without exceptions in one go */
+		if (wanted == ~UINT64CONST(0) >> shift)
+		{
+			for (int j = 0; j < step; j++)
+				rows[count++] = i + j;
+		}
+		else if (wanted != 0)
+		{
+			for (int j = 0; j < step; j++)
+			{
+				rows[count] = i + j;
+				count += wanted >> j & 1;
+			}
+		}
+		i += step;
+	}
+	return count;
+}
