@@ -64,15 +64,13 @@ analyze_sort_key(const PlannerInfo *root, const SortGroupClause *clause, const R
 {
 	Expr	   *expr = (Expr *) get_sortgroupclause_expr(unconstify(SortGroupClause *, clause), root->processed_tlist);
 	Oid			collation = exprCollation((Node *) expr);
-	Oid			family;
-	Oid			type;
-	int16		strategy;
+	Oid			family = lookup_type_cache(exprType((Node *) expr), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	int			strategy = get_op_opfamily_strategy(clause->sortop, family);
 
 	while (IsA(expr, RelabelType))
 		expr = ((RelabelType *) expr)->arg;
 	if (!IsA(expr, Var) || compute_analyze_key(expr, &plan->target) == NULL ||
-		!get_ordering_op_properties(clause->sortop, &family, &type, &strategy) ||
-		family != lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf)
+		(strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber))
 		return NIL;
 	if (OidIsValid(collation) && !compat_collation_is_c(collation))
 		return NIL;

@@ -177,7 +177,7 @@ test_folders(void)
 
 	CHECK_STRING(lake_bucket_directory(table, partition, 3), "d%2Fy=19724/c=y%3A z/bucket-3");
 	CHECK_STRING(lake_bucket_directory(table, partition, -2), "d%2Fy=19724/c=y%3A z/bucket-postpone");
-	CHECK_STRING(lake_partition_text(table, partition), "d/y=19724/c=y: z");
+	CHECK_STRING(lake_partition_text(table, partition), "d/y=2024-01-02/c=y: z");
 	table->options->data_path_directory = "data/files";
 	CHECK_STRING(lake_bucket_directory(table, partition, 3), "data/files/d%2Fy=19724/c=y%3A z/bucket-3");
 	file.file_name = "data-1.parquet";
