@@ -105,7 +105,7 @@ split_is_known(LakeTable *table, const Split *split, const AggregationSpec *spec
 	int64		count;
 	int			i;
 
-	if (!split->raw)
+	if (!split->raw || split->joined || split->is_diff || !lake_table_shows_state(table))
 		return false;
 	foreach(lc, split->files)
 	{

@@ -64,7 +64,8 @@ streamhouseInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcx
 
 	memset(shared, 0, offsetof(SharedScan, snapshot));
 	shared->schema_id = scan->foreign->table->schema->id;
-	shared->leader_only = scan->pending != NIL || scan->truncated || scan->foreign->created;
+	shared->leader_only = scan->pending != NIL || scan->truncated || scan->foreign->created ||
+		!lake_table_shows_state(scan->foreign->table);
 	pg_atomic_init_u64(&shared->next_split, 0);
 	pg_atomic_init_u64(&shared->plan_size, 0);
 	SpinLockInit(&shared->mutex);

@@ -19,7 +19,7 @@ typedef struct RelationPlan
 	double		total_rows;
 	double		rows;			/* physical, in the files chosen */
 	double		bytes;
-	int			splits;
+	int			splits;			/* that parallel workers could share; 0: they could not */
 	bool		partitions_only;	/* filters decide on partitions as a whole */
 } RelationPlan;
 

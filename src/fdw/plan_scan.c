@@ -72,7 +72,8 @@ measure_files(const ForeignRelation *foreign, const Predicate *predicate, Relati
 	plan->total_rows = foreign->snapshot->total_record_count;
 	plan->rows = files->row_count;
 	plan->bytes = files->bytes;
-	plan->splits = list_length(files->splits);
+	if (lake_table_shows_state(foreign->table))
+		plan->splits = list_length(files->splits);
 }
 
 /* Later callbacks look at expressions, too. */

@@ -7,29 +7,18 @@
  * the other columns of rows that beat the bound.  The bound on the first key
  * is a part of the filter as well, so that row groups and pages beyond it are
  * skipped, and splits are read in the order in which their statistics promise
- * the first rows.  To begin with a bound, the keys of the best split are read
- * alone before.
+ * the first rows.  To begin with a bound, statistics are looked at, and then the
+ * keys of the best split alone.
  */
 #include "postgres.h"
 
 #include "columnar/compare.h"
-#include "fdw/top_rows.h"
-#include "lake/deletion_vector.h"
+#include "fdw/top_bounds.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 /* Longer strings do not become a part of the filter. */
 #define MAX_BOUND_BYTES 1024
-
-/* A split, and the first value of the first key that it may have. */
-typedef struct SplitBound
-{
-	int			number;
-	bool		known;			/* else it may have any */
-	Scalar		best;			/* not null, but rows that are null may be there too */
-	bool		has_nulls;
-	bool		all_null;
-} SplitBound;
 
 struct TopRows
 {
@@ -320,83 +309,6 @@ read_rows(TopRows *top, TableReader *reader)
 
 /* ---- splits ---- */
 
-/* Widen a split's bound by a file; false when nothing is known of it. */
-static bool
-add_file_bound(const TopRows *top, const DataFileMeta *file, SplitBound *bound)
-{
-	const TopKey *key = &top->keys[0];
-	PhysicalType physical = top->types[key->column]->physical;
-	ColumnStatistics statistics;
-	const Scalar *best;
-
-	if (!file_column_statistics(top->table, file, key->field, &statistics) || !statistics.has_null_count)
-		return false;
-	bound->has_nulls |= statistics.null_count > 0;
-	if (statistics.null_count == file->row_count)
-		return true;
-	if (!(key->descending ? statistics.has_max : statistics.has_min))
-		return false;
-	best = key->descending ? &statistics.max : &statistics.min;
-	if (bound->all_null ||
-		(scalar_compare_values(physical, best, &bound->best) < 0) != key->descending)
-		bound->best = *best;
-	bound->all_null = false;
-	return true;
-}
-
-static void
-bound_of_split(const TopRows *top, const Split *split, SplitBound *bound)
-{
-	PhysicalType physical = top->types[top->keys[0].column]->physical;
-	ListCell   *lc;
-
-	/* merging may make new values; extremes of floats leave NaN out */
-	bound->all_null = true;
-	bound->known = split->raw && physical != PHYSICAL_FLOAT && physical != PHYSICAL_DOUBLE;
-	foreach(lc, split->files)
-		bound->known = bound->known && add_file_bound(top, lfirst(lc), bound);
-}
-
-/* Unknown ones first, then those that may have the first rows. */
-static int
-compare_bounds(const void *a, const void *b, void *arg)
-{
-	const SplitBound *left = a;
-	const SplitBound *right = b;
-	const TopRows *top = arg;
-	const TopKey *key = &top->keys[0];
-	int			result;
-
-	if (!left->known || !right->known)
-		result = (int) left->known - (int) right->known;
-	else if (key->nulls_first && left->has_nulls != right->has_nulls)
-		result = left->has_nulls ? -1 : 1;
-	else if (left->all_null || right->all_null)
-		result = (int) left->all_null - (int) right->all_null;
-	else
-	{
-		result = scalar_compare_values(top->types[key->column]->physical, &left->best, &right->best);
-		result = key->descending ? -result : result;
-	}
-	return result != 0 ? result : left->number - right->number;
-}
-
-static void
-order_splits(TopRows *top, List *splits)
-{
-	int			i;
-
-	top->nsplits = list_length(splits);
-	top->next_split = 0;
-	top->splits = MemoryContextAllocZero(top->context, Max(top->nsplits, 1) * sizeof(SplitBound));
-	for (i = 0; i < top->nsplits; i++)
-	{
-		top->splits[i].number = i;
-		bound_of_split(top, list_nth(splits, i), &top->splits[i]);
-	}
-	qsort_arg(top->splits, top->nsplits, sizeof(SplitBound), compare_bounds, top);
-}
-
 /* Can no row of the split beat the bound? */
 static bool
 split_is_beyond(const TopRows *top, const SplitBound *split)
@@ -457,6 +369,20 @@ is_worth_looking_ahead(const TopRows *top, const Predicate *filter)
 	return filter == NULL && top->nsplits > 0 && top->nprojection > top->nkeys;
 }
 
+/* Rows whose first key is beyond the value are not wanted; those where it is equal may be. */
+static void
+set_bound(TopRows *top, Scalar value)
+{
+	const TopKey *key = &top->keys[0];
+
+	if (top->bound->type->physical == PHYSICAL_BYTES && value.v.bytes.length > MAX_BOUND_BYTES)
+		return;
+	top->bound_value = scalar_copy(top->bound->type, &value);
+	top->bound->op = key->descending ? PREDICATE_GE : PREDICATE_LE;
+	if (!key->nulls_first)
+		top->null_bound->op = PREDICATE_FALSE;
+}
+
 /* Find a bound by the first keys of the best split alone. */
 static void
 look_ahead(TopRows *top, List *splits, FormatCounters *counters)
@@ -472,17 +398,9 @@ look_ahead(TopRows *top, List *splits, FormatCounters *counters)
 	if (batch != NULL && batch->nselected == top->limit)
 	{
 		Scalar		last = vector_get(batch->columns[0], batch->selection[batch->nselected - 1]);
-		MemoryContext old_context = MemoryContextSwitchTo(top->context);
 
-		/* rows that are equal to the bound may be among the first */
-		if (!last.isnull && (top->bound->type->physical != PHYSICAL_BYTES || last.v.bytes.length <= MAX_BOUND_BYTES))
-		{
-			top->bound_value = scalar_copy(top->bound->type, &last);
-			top->bound->op = key.descending ? PREDICATE_GE : PREDICATE_LE;
-			if (!key.nulls_first)
-				top->null_bound->op = PREDICATE_FALSE;
-		}
-		MemoryContextSwitchTo(old_context);
+		if (!last.isnull)
+			set_bound(top, last);
 	}
 	top_rows_free(ahead);
 }
@@ -492,9 +410,14 @@ top_rows_read(TopRows *top, List *splits, const Predicate *filter, FormatCounter
 {
 	MemoryContext old_context = MemoryContextSwitchTo(top->context);
 	Predicate  *bounded = bounded_filter(top, filter);
+	Scalar		first;
 	TableReader *reader;
 
-	order_splits(top, splits);
+	top->nsplits = list_length(splits);
+	top->next_split = 0;
+	top->splits = top_bounds_order(top->table, splits, &top->keys[0], top->limit, &first);
+	if (filter == NULL && !first.isnull)
+		set_bound(top, first);
 	if (is_worth_looking_ahead(top, filter))
 		look_ahead(top, splits, counters);
 	reader = table_reader_open(top->table, splits, top->projection, top->nprojection, bounded, counters);

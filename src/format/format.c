@@ -66,6 +66,14 @@ format_close(FormatReader *reader)
 	reader->routine->close(reader);
 }
 
+int
+format_group_statistics(FormatReader *reader, int column, GroupStatistics **out)
+{
+	if (reader->routine->group_statistics == NULL || !reader->present[column])
+		return 0;
+	return reader->routine->group_statistics(reader, column, out);
+}
+
 FormatWriter *
 format_create(const FormatRoutine *routine, StorageWriter *file, const FormatWriteOptions *options)
 {

@@ -55,6 +55,13 @@ typedef struct FormatReadOptions
 	int64		file_rows;		/* as the manifest says: for files that do not say it themselves */
 } FormatReadOptions;
 
+/* What is known of a column in a group of consecutive rows of the file. */
+typedef struct GroupStatistics
+{
+	int64		nrows;
+	ColumnStatistics statistics;
+} GroupStatistics;
+
 typedef struct FormatWriter
 {
 	const struct FormatRoutine *routine;
@@ -77,6 +84,7 @@ typedef struct FormatRoutine
 	bool		(*next) (FormatReader *reader);
 	void		(*read_column) (FormatReader *reader, int column, const int32 *selection, int nselected, Vector *out);
 	void		(*close) (FormatReader *reader);
+	int			(*group_statistics) (FormatReader *reader, int column, GroupStatistics **out);	/* or NULL */
 	FormatWriter *(*create) (StorageWriter *file, const FormatWriteOptions *options);
 	void		(*write) (FormatWriter *writer, Vector *const *columns, const int32 *rows, int nrows);
 	uint64		(*position) (FormatWriter *writer);
@@ -104,6 +112,12 @@ extern bool format_next(FormatReader *reader);
  */
 extern void format_read_column(FormatReader *reader, int column, const int32 *selection, int nselected, Vector *out);
 extern void format_close(FormatReader *reader);
+
+/*
+ * Statistics of a column, group by group, in CurrentMemoryContext; to be asked
+ * before the first format_next.  0 when the file has no such groups.
+ */
+extern int	format_group_statistics(FormatReader *reader, int column, GroupStatistics **out);
 
 /* Begin a file; the StorageWriter stays the caller's to finish. */
 extern FormatWriter *format_create(const FormatRoutine *routine, StorageWriter *file, const FormatWriteOptions *options);

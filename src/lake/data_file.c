@@ -325,6 +325,16 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 }
 
 int
+data_file_group_statistics(DataFileReader *reader, int field, GroupStatistics **out)
+{
+	const FieldMapping *mapping = &reader->mappings[field + NSYSTEM_FIELDS];
+
+	if (mapping->source != SOURCE_FILE || mapping->cast != NULL || reader->deletions != NULL)
+		return 0;
+	return format_group_statistics(reader->format, mapping->column, out);
+}
+
+int
 data_file_next(DataFileReader *reader)
 {
 	return format_next(reader->format) ? reader->format->nrows : 0;

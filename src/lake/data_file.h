@@ -52,6 +52,12 @@ extern int	data_file_live_rows(const DataFileReader *reader, int32 *rows);
 /* Are there rows after the current batch, as far as is known without looking? */
 extern bool data_file_may_have_more(const DataFileReader *reader);
 
+/*
+ * Statistics of a field's values, group by group, where they come from the file
+ * as they are and no row is deleted; else 0.  To be asked before data_file_next.
+ */
+extern int	data_file_group_statistics(DataFileReader *reader, int field, GroupStatistics **out);
+
 /* As format_read_column, by table field. */
 extern void data_file_read_field(DataFileReader *reader, int field, const int32 *selection, int nselected,
 								 Vector *out);

@@ -48,6 +48,13 @@ typedef struct LakeTable
 	List	   *old_schemas;	/* TableSchema *, loaded on demand by table_schema */
 } LakeTable;
 
+/* Are its rows those of a snapshot, as they are?  (Not changes, nor another view of them.) */
+static inline bool
+lake_table_shows_state(const LakeTable *table)
+{
+	return table->view == VIEW_ROWS && table->incremental == NULL;
+}
+
 /*
  * Names of tables in all that follows may be those of branches: "t$branch_b".
  * Branches share the data of their table, and can only be read.

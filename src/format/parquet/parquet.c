@@ -12,6 +12,7 @@ const FormatRoutine parquet_format = {
 	.next = parquet_next,
 	.read_column = parquet_read_column,
 	.close = parquet_close,
+	.group_statistics = parquet_group_statistics,
 	.create = parquet_create,
 	.write = parquet_write,
 	.position = parquet_position,

@@ -15,6 +15,7 @@ extern const FormatRoutine parquet_format;
 extern FormatReader *parquet_open(StorageFile *file, const FormatReadOptions *options);
 extern bool parquet_next(FormatReader *reader);
 extern void parquet_read_column(FormatReader *reader, int column, const int32 *selection, int nselected, Vector *out);
+extern int	parquet_group_statistics(FormatReader *reader, int column, GroupStatistics **out);
 extern void parquet_close(FormatReader *reader);
 
 /* the writer */

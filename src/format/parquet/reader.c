@@ -166,6 +166,33 @@ parquet_close(FormatReader *base)
 	MemoryContextDelete(reader->context);
 }
 
+/* Look at all row groups ahead; then the reader is where it was. */
+int
+parquet_group_statistics(FormatReader *base, int column, GroupStatistics **out)
+{
+	ParquetReader *reader = (ParquetReader *) base;
+	const ParquetColumn *flat = reader->columns[column].flat;
+	ParquetMetadata metadata = reader->metadata;
+	ParquetRowGroup row_group;
+	int			ngroups = 0;
+
+	if (flat == NULL || metadata.nrow_groups > MaxAllocSize / sizeof(GroupStatistics))
+		return 0;
+	row_group.chunks = palloc0(metadata.nleaves * sizeof(ParquetChunk));
+	*out = palloc0(Max(metadata.nrow_groups, 1) * sizeof(GroupStatistics));
+	while (metadata_next_row_group(&metadata, reader->wanted_leaves, &row_group))
+	{
+		GroupStatistics *group = &(*out)[ngroups++];
+
+		group->nrows = row_group.num_rows;
+		statistics_of_chunk(flat->field, &flat->conversion, flat->wanted,
+							&row_group.chunks[flat->field->leaf].statistics, row_group.num_rows,
+							&group->statistics);
+	}
+	pfree(row_group.chunks);
+	return ngroups;
+}
+
 /* ---- choosing rows ---- */
 
 static const ColumnStatistics *
