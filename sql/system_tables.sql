@@ -39,7 +39,7 @@ SELECT id FROM java_vectors."columns$row_tracking" WHERE "_ROW_ID" > 3 ORDER BY 
 CREATE SCHEMA java_system;
 IMPORT FOREIGN SCHEMA changes LIMIT TO (keyed, "keyed$snapshots", "keyed$schemas", "keyed$options", "keyed$audit_log", "keyed$ro",
 	"keyed$manifests", "keyed$tags", "keyed$branches", "keyed$consumers", "keyed$partitions", "keyed$buckets", "keyed$statistics",
-	"keyed$aggregation_fields", "keyed$file_key_ranges", "keyed$branch_side", "keyed$branch_side$snapshots") FROM SERVER java INTO java_system;
+	"keyed$aggregation_fields", "keyed$file_key_ranges", "keyed$files", "keyed$binlog", "keyed$branch_side", "keyed$branch_side$snapshots") FROM SERVER java INTO java_system;
 SELECT snapshot_id, schema_id, commit_user, commit_identifier, commit_kind, total_record_count, delta_record_count,
 	changelog_record_count, watermark, next_row_id FROM java_system."keyed$snapshots" ORDER BY snapshot_id;
 SELECT snapshot_id FROM java_system."keyed$snapshots" WHERE commit_kind = 'APPEND' AND watermark > 1000 ORDER BY 1;
@@ -60,6 +60,17 @@ SELECT partition, bucket, record_count, file_count FROM java_system."keyed$bucke
 SELECT snapshot_id, schema_id, "mergedRecordCount", colstat::jsonb -> 'id' AS id FROM java_system."keyed$statistics";
 SELECT * FROM java_system."keyed$aggregation_fields";
 SELECT partition, bucket, file_format, level, record_count, min_key, max_key FROM java_system."keyed$file_key_ranges" ORDER BY 1, 6, 7;
+SELECT partition, level, record_count, null_value_counts, min_value_stats, max_value_stats, min_sequence_number, max_sequence_number,
+	"deleteRowCount", file_source, write_cols FROM java_system."keyed$files" ORDER BY partition, min_sequence_number;
+SELECT count(*) FROM (TABLE java_system."keyed$files" EXCEPT SELECT * FROM streamhouse.files('java_system.keyed')) AS d;
+SELECT count(*) FROM (TABLE java_system."keyed$snapshots" EXCEPT SELECT * FROM streamhouse.snapshots('java_system.keyed')) AS d;
+SELECT * FROM java_system."keyed$binlog" ORDER BY id;
+SELECT id[1] FROM java_system."keyed$binlog" WHERE rowkind = '-D';
+IMPORT FOREIGN SCHEMA vectors LIMIT TO ("append$table_indexes") FROM SERVER java INTO java_vectors;
+SELECT partition, bucket, index_type, row_count, (dv_ranges[1]).f1, (dv_ranges[1]).f2, (dv_ranges[1])."_CARDINALITY"
+	FROM java_vectors."append$table_indexes";
+IMPORT FOREIGN SCHEMA evolution LIMIT TO ("columns$files") FROM SERVER java INTO java_vectors;
+SELECT record_count, first_row_id, write_cols FROM java_vectors."columns$files" ORDER BY min_sequence_number;
 SET streamhouse.as_of = '1';
 SELECT partition, record_count, file_count FROM java_system."keyed$partitions" ORDER BY 1;
 SELECT * FROM java_system."keyed$audit_log" ORDER BY id;

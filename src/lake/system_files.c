@@ -140,7 +140,8 @@ set_file(LakeTable *table, const ManifestEntry *entry, Scalar *values)
 
 	system_set_text(&values[0], partition_row_text(table, entry->partition));
 	system_set_int32(&values[1], entry->bucket);
-	system_set_text(&values[2], lake_data_file_path(table, entry->partition, entry->bucket, file));
+	system_set_text(&values[2], file->external_path != NULL ? file->external_path :
+					lake_data_file_path(table, entry->partition, entry->bucket, file));
 	system_set_text(&values[3], data_file_format_name(file->file_name));
 	system_set_int64(&values[4], file->schema_id);
 	system_set_int32(&values[5], file->level);
