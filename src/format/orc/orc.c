@@ -12,4 +12,5 @@ const FormatRoutine orc_format = {
 	.next = orc_next,
 	.read_column = orc_read_column,
 	.close = orc_close,
+	.group_statistics = orc_group_statistics,
 };

@@ -16,5 +16,6 @@ extern FormatReader *orc_open(StorageFile *file, const FormatReadOptions *option
 extern bool orc_next(FormatReader *reader);
 extern void orc_read_column(FormatReader *reader, int column, const int32 *selection, int nselected, Vector *out);
 extern void orc_close(FormatReader *reader);
+extern int	orc_group_statistics(FormatReader *reader, int column, GroupStatistics **out);
 
 #endif							/* STREAMHOUSE_ORC_H */

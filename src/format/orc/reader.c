@@ -136,6 +136,31 @@ orc_close(FormatReader *base)
 	MemoryContextDelete(reader->context);
 }
 
+/* Those of the stripes. */
+int
+orc_group_statistics(FormatReader *base, int column, GroupStatistics **out)
+{
+	OrcReader  *reader = (OrcReader *) base;
+	StripeStatistics *statistics = &reader->statistics;
+
+	if (statistics->stripes == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(reader->context);
+
+		stripe_statistics_read(statistics, &reader->shared);
+		MemoryContextSwitchTo(old);
+	}
+	if (statistics->nstripes == 0)
+		return 0;
+	*out = palloc(statistics->nstripes * sizeof(GroupStatistics));
+	for (uint32 i = 0; i < statistics->nstripes; i++)
+	{
+		(*out)[i].nrows = (int64) reader->tail.stripes[i].rows;
+		stripe_column_statistics(statistics, i, reader->columns[column], &(*out)[i].statistics);
+	}
+	return (int) statistics->nstripes;
+}
+
 /* ---- moving ---- */
 
 /* Open the stripe, if any of its rows may match. */

@@ -21,7 +21,6 @@
 
 typedef struct Bounds
 {
-	const char *path;
 	const OrcTail *tail;
 	const OrcType *type;
 	const DataType *wanted;
@@ -248,7 +247,7 @@ orc_statistics_bounds(const OrcTail *tail, const char *path, const OrcType *type
 					 BytesView bytes, int64 rows, ColumnStatistics *out)
 {
 	uint64		nvalues = orc_statistics_volume(path, bytes).values;
-	Bounds		bounds = {path, tail, type, wanted, nvalues, out};
+	Bounds		bounds = {tail, type, wanted, nvalues, out};
 	const BoundsReader *reader = (uint32) type->kind < lengthof(bounds_readers) ? &bounds_readers[type->kind] : NULL;
 	ProtoReader message;
 	ProtoReader part;
