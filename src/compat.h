@@ -23,6 +23,10 @@
 #endif
 
 #if PG_VERSION_NUM >= 180000
+#include "rewrite/rewriteHandler.h"
+#endif
+
+#if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #else
@@ -139,6 +143,17 @@ compat_log_message(const char *prefix)
 #endif
 	XLogFlush(end);
 	return end;
+}
+
+/* An expression about the relation's columns, as variables of range 1; some are computed when read, since 18. */
+static inline Node *
+compat_expand_generated_columns(Node *expression, Relation relation)
+{
+#if PG_VERSION_NUM >= 180000
+	return expand_generated_columns_in_expr(expression, relation, 1);
+#else
+	return expression;
+#endif
 }
 
 /* Do strings under this collation sort as their bytes do? */

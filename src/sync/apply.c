@@ -53,7 +53,7 @@ close_idle_writers(SyncStream *stream, TableWriter **largest)
 	SyncTable  *table;
 
 	*largest = NULL;
-	hash_seq_init(&status, stream->tables);
+	hash_seq_init(&status, stream->map->tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{
 		if (table->writer == NULL)
@@ -144,7 +144,7 @@ for_each_pending(SyncStream *stream, void (*step) (SyncStream *stream, SyncTable
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
-	hash_seq_init(&status, stream->tables);
+	hash_seq_init(&status, stream->map->tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{
 		context.table = table;
@@ -182,7 +182,7 @@ settle_accounts(SyncStream *stream)
 	int64		rows = 0;
 
 	stream->memory = 0;
-	hash_seq_init(&status, stream->tables);
+	hash_seq_init(&status, stream->map->tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{
 		rows += table->pending_rows;

@@ -10,109 +10,82 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
-#include "utils/memutils.h"
 
 #include "compat.h"
-#include "sync/source.h"
 #include "sync/stream.h"
 #include "sync/toast.h"
 
-static inline Form_pg_attribute
-field_attribute(const SyncTable *table, TupleDesc desc, int field)
+/* The values of a tuple as a row; those that are toasted on disk stay so. */
+static void
+store_tuple(TupleTableSlot *slot, HeapTuple tuple)
 {
-	return TupleDescAttr(desc, table->record->columns[field] - 1);
+	ExecClearTuple(slot);
+	heap_deform_tuple(tuple, slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
+	ExecStoreVirtualTuple(slot);
 }
 
-/* Is the deformed tuple's value of a field one that lies unchanged in the TOAST table? */
+/* Is a value one that lies unchanged in the TOAST table?  Then only its place is known. */
 static inline bool
-field_is_out_of_reach(const SyncTable *table, TupleDesc desc, int field)
+is_out_of_reach(const TupleTableSlot *slot, int column)
 {
-	int			column = table->record->columns[field] - 1;
-
-	return !table->nulls[column] && field_attribute(table, desc, field)->attlen == -1 &&
-		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(table->values[column]));
+	return !slot->tts_isnull[column] && TupleDescAttr(slot->tts_tupleDescriptor, column)->attlen == -1 &&
+		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[column]));
 }
 
-static inline void
-encode_field(SyncTable *table, int field, Scalar *row)
+/* Values out of reach in the new row that the old one has. */
+static void
+take_unchanged_values(SyncRelation *source)
 {
-	int			column = table->record->columns[field] - 1;
+	TupleTableSlot *new_slot = source->new_slot;
+	const TupleTableSlot *old_slot = source->old_slot;
+	int			i;
 
-	column_encode(&table->encoders[field], table->values[column], table->nulls[column], &row[field]);
+	for (i = 0; i < new_slot->tts_tupleDescriptor->natts; i++)
+	{
+		if (is_out_of_reach(new_slot, i) && !old_slot->tts_isnull[i] && !is_out_of_reach(old_slot, i))
+			new_slot->tts_values[i] = old_slot->tts_values[i];
+	}
 }
 
 /* The new row; true when fields are missing. */
 static bool
-decode_new_row(SyncTable *table, TupleDesc desc, HeapTuple tuple)
+decode_new_row(SyncRelation *source)
 {
+	SyncTable  *table = source->table;
 	bool		incomplete = false;
 	int			n;
 
-	heap_deform_tuple(tuple, desc, table->values, table->nulls);
 	for (n = 0; n < table->record->ncolumns; n++)
 	{
-		int			field = table->order[n];
+		int			field = source->rows->order[n];
 
-		table->named_row = n >= table->lake->schema->nprimary_keys ? table->row : NULL;
-		table->missing[field] = field_is_out_of_reach(table, desc, field);
+		table->missing[field] = is_out_of_reach(source->new_slot, row_source_column(source->rows, field));
 		if (table->missing[field])
 		{
 			table->row[field].isnull = true;
 			incomplete = true;
 		}
 		else
-			encode_field(table, field, table->row);
+			row_source_encode(source->rows, n, source->new_slot, table->row);
 	}
-	table->named_row = NULL;
 	return incomplete;
 }
 
 /* The old row: all of it, or its key with nulls beside. */
 static void
-decode_old_row(SyncTable *table, TupleDesc desc, HeapTuple tuple, bool full)
+decode_old_row(SyncRelation *source, bool full)
 {
+	SyncTable  *table = source->table;
 	int			nkeys = table->lake->schema->nprimary_keys;
 	int			n;
 
-	heap_deform_tuple(tuple, desc, table->values, table->nulls);
 	for (n = 0; n < table->record->ncolumns; n++)
 	{
-		int			field = table->order[n];
-
-		table->named_row = n >= nkeys ? table->old_row : NULL;
 		if (full || n < nkeys)
-			encode_field(table, field, table->old_row);
+			row_source_encode(source->rows, n, source->old_slot, table->old_row);
 		else
-			table->old_row[field].isnull = true;
+			table->old_row[source->rows->order[n]].isnull = true;
 	}
-	table->named_row = NULL;
-}
-
-/* Fields missing in the new row that the old one has; false when none is left missing. */
-static bool
-complete_from_old_row(SyncTable *table, bool full)
-{
-	int			nkeys;
-	const int  *key = sync_table_key(table, &nkeys);
-	bool		incomplete = false;
-	int			i;
-
-	for (i = 0; i < nkeys; i++)
-	{
-		if (table->missing[key[i]])
-			table->row[key[i]] = table->old_row[key[i]];
-		table->missing[key[i]] = false;
-	}
-	for (i = 0; i < table->record->ncolumns; i++)
-	{
-		if (table->missing[i] && full)
-		{
-			table->row[i] = table->old_row[i];
-			table->missing[i] = false;
-		}
-		incomplete |= table->missing[i];
-	}
-	return incomplete;
 }
 
 /* By bytes, as buckets are chosen: equal floats such as 0 and -0 may lie in different ones. */
@@ -147,9 +120,21 @@ require_old_tuple(const SyncTable *table, HeapTuple tuple)
 }
 
 static void
+require_whole_row(const SyncTable *table, bool incomplete)
+{
+	if (incomplete)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a row that is new to the lake lacks values in table \"%s\"", table->record->source_name),
+				 errdetail("An update brought it into the row filter; its unchanged TOAST values are not in the WAL."),
+				 errhint("Set REPLICA IDENTITY FULL for the table, drop the sync and its lake tables, and create the sync again.")));
+}
+
+static void
 change_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row,
 		   const bool *missing)
 {
+	stream->transaction_used = true;
 	if (toast_queue_take(stream, table, kind, old_row, row, missing))
 		return;
 	if (old_row)
@@ -158,28 +143,27 @@ change_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old
 }
 
 static void
-apply_insert(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple new_tuple)
+apply_insert(SyncStream *stream, SyncRelation *source, HeapTuple new_tuple)
 {
-	if (decode_new_row(table, RelationGetDescr(relation), new_tuple))
-		elog(ERROR, "an inserted row of table \"%s\" lacks values", table->record->source_name);
-	change_row(stream, table, ROW_INSERT, NULL, table->row, NULL);
+	store_tuple(source->new_slot, new_tuple);
+	if (!row_source_passes(source->rows, source->new_slot))
+		return;
+	if (decode_new_row(source))
+		elog(ERROR, "an inserted row of table \"%s\" lacks values", source->rows->name);
+	change_row(stream, source->table, ROW_INSERT, NULL, source->table->row, NULL);
 }
 
+/* An update of a row that is replicated before and after. */
 static void
-apply_update(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple old_tuple, HeapTuple new_tuple)
+apply_inner_update(SyncStream *stream, SyncRelation *source, bool has_old)
 {
-	TupleDesc	desc = RelationGetDescr(relation);
-	bool		full = relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
-	bool		incomplete;
+	SyncTable  *table = source->table;
+	bool		incomplete = decode_new_row(source);
 	bool		moved = false;
 
-	require_key(table, "an update");
-	incomplete = decode_new_row(table, desc, new_tuple);
-	if (old_tuple)
+	if (has_old)
 	{
-		decode_old_row(table, desc, old_tuple, full && incomplete);
-		if (incomplete)
-			incomplete = complete_from_old_row(table, full);
+		decode_old_row(source, false);
 		moved = key_differs(table);
 	}
 	change_row(stream, table, ROW_UPDATE_AFTER, moved ? table->old_row : NULL, table->row,
@@ -187,52 +171,89 @@ apply_update(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple 
 }
 
 static void
-apply_delete(SyncStream *stream, SyncTable *table, Relation relation, HeapTuple old_tuple)
+delete_old_row(SyncStream *stream, SyncRelation *source, bool full)
 {
-	require_key(table, "a delete");
-	require_old_tuple(table, old_tuple);
-	decode_old_row(table, RelationGetDescr(relation), old_tuple,
-				   relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL);
-	change_row(stream, table, ROW_DELETE, NULL, table->old_row, NULL);
+	decode_old_row(source, full);
+	change_row(stream, source->table, ROW_DELETE, NULL, source->table->old_row, NULL);
+}
+
+/*
+ * An update may bring a row into the filter, or out of it: an insert or a
+ * delete for the lake.  Without the old row nothing of it has changed that the
+ * filter looks at.
+ */
+static void
+apply_update(SyncStream *stream, SyncRelation *source, bool full, HeapTuple old_tuple, HeapTuple new_tuple)
+{
+	SyncTable  *table = source->table;
+	bool		passed;
+	bool		passes;
+
+	require_key(table, "an update");
+	store_tuple(source->new_slot, new_tuple);
+	if (old_tuple)
+	{
+		store_tuple(source->old_slot, old_tuple);
+		take_unchanged_values(source);
+	}
+	passes = row_source_passes(source->rows, source->new_slot);
+	passed = old_tuple ? row_source_passes(source->rows, source->old_slot) : passes;
+
+	if (passed && passes)
+		apply_inner_update(stream, source, old_tuple != NULL);
+	else if (passed)
+		delete_old_row(stream, source, full);
+	else if (passes)
+	{
+		require_whole_row(table, decode_new_row(source));
+		change_row(stream, table, ROW_INSERT, NULL, table->row, NULL);
+	}
+}
+
+static void
+apply_delete(SyncStream *stream, SyncRelation *source, bool full, HeapTuple old_tuple)
+{
+	require_key(source->table, "a delete");
+	require_old_tuple(source->table, old_tuple);
+	store_tuple(source->old_slot, old_tuple);
+	if (row_source_passes(source->rows, source->old_slot))
+		delete_old_row(stream, source, full);
 }
 
 static void
 change_error_context(void *arg)
 {
-	const SyncTable *table = arg;
+	const SyncRelation *source = arg;
 
-	errcontext("change of table \"%s\"%s%s", table->record->source_name, table->named_row ? ", row " : "",
-			   table->named_row ? source_row_name(table->lake->schema, table->named_row) : "");
+	errcontext("change of table \"%s\"%s", source->table->record->source_name,
+			   source->rows ? row_source_describe(source->rows) : "");
 }
 
 void
-change_apply(SyncStream *stream, SyncTable *table, Relation relation, const ReorderBufferChange *change)
+change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const ReorderBufferChange *change)
 {
-	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+	bool		full = relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
 	ErrorContextCallback callback;
 
 	callback.callback = change_error_context;
-	callback.arg = table;
+	callback.arg = source;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
-	sync_table_check(table, relation);
+	relation_map_prepare(stream->map, source, relation);
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
-			apply_insert(stream, table, relation, compat_new_tuple(change));
+			apply_insert(stream, source, compat_new_tuple(change));
 			break;
 		case REORDER_BUFFER_CHANGE_UPDATE:
-			apply_update(stream, table, relation, compat_old_tuple(change), compat_new_tuple(change));
+			apply_update(stream, source, full, compat_old_tuple(change), compat_new_tuple(change));
 			break;
 		case REORDER_BUFFER_CHANGE_DELETE:
-			apply_delete(stream, table, relation, compat_old_tuple(change));
+			apply_delete(stream, source, full, compat_old_tuple(change));
 			break;
 		default:
 			elog(ERROR, "unexpected change of kind %d", (int) change->action);
 	}
-
 	error_context_stack = callback.previous;
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(stream->change_context);
 }

@@ -7,6 +7,8 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -15,10 +17,10 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
-#include "fdw/types.h"
 #include "lake/writer.h"
 #include "settings.h"
 #include "sync/initial_copy.h"
+#include "sync/row_source.h"
 #include "sync/slot.h"
 #include "sync/source.h"
 #include "sync/stream.h"
@@ -31,13 +33,10 @@ typedef struct TableCopy
 	const SyncRecord *sync;
 	const SyncTableRecord *record;
 	const SyncMonitor *monitor;
-	Relation	relation;
 	LakeTable  *lake;
 	TableWriter *writer;
-	ColumnEncoder *encoders;	/* by field */
-	int		   *order;			/* of the fields, when a row is encoded */
+	RowSource  *rows;			/* of the relation being scanned, or NULL */
 	Scalar	   *row;
-	bool		row_named;		/* its key is encoded */
 	MemoryContext row_context;
 } TableCopy;
 
@@ -58,38 +57,18 @@ open_target(Relation relation, const SyncRecord *sync, const SyncTableRecord *re
 }
 
 static void
-prepare_encoders(TableCopy *copy)
-{
-	TupleDesc	desc = RelationGetDescr(copy->relation);
-	int			i;
-
-	copy->encoders = palloc0(sizeof(ColumnEncoder) * copy->record->ncolumns);
-	copy->order = source_field_order(copy->lake->schema);
-	copy->row = palloc0(sizeof(Scalar) * copy->record->ncolumns);
-	for (i = 0; i < copy->record->ncolumns; i++)
-	{
-		source_encoder_init(&copy->encoders[i], copy->record->source_name, &copy->lake->schema->fields[i],
-							TupleDescAttr(desc, copy->record->columns[i] - 1), copy->sync->on_unrepresentable);
-	}
-}
-
-static void
 copy_row(TableCopy *copy, TupleTableSlot *slot)
 {
 	MemoryContext old = MemoryContextSwitchTo(copy->row_context);
-	int			i;
+	int			n;
 
 	slot_getallattrs(slot);
-	for (i = 0; i < copy->record->ncolumns; i++)
+	if (row_source_passes(copy->rows, slot))
 	{
-		int			field = copy->order[i];
-		int			column = copy->record->columns[field] - 1;
-
-		copy->row_named = i >= copy->lake->schema->nprimary_keys;
-		column_encode(&copy->encoders[field], slot->tts_values[column], slot->tts_isnull[column], &copy->row[field]);
+		for (n = 0; n < copy->record->ncolumns; n++)
+			row_source_encode(copy->rows, n, slot, copy->row);
+		table_writer_append(copy->writer, ROW_INSERT, copy->row);
 	}
-	copy->row_named = false;
-	table_writer_append(copy->writer, ROW_INSERT, copy->row);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(copy->row_context);
 }
@@ -106,12 +85,13 @@ report_rows(TableCopy *copy, int64 rows)
 }
 
 static void
-scan_table(TableCopy *copy)
+scan_relation(TableCopy *copy, Relation relation)
 {
-	TableScanDesc scan = table_beginscan(copy->relation, GetActiveSnapshot(), 0, NULL);
-	TupleTableSlot *slot = table_slot_create(copy->relation, NULL);
+	TableScanDesc scan = table_beginscan(relation, GetActiveSnapshot(), 0, NULL);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	int64		rows = 0;
 
+	copy->rows = row_source_make(copy->sync, copy->record, copy->lake->schema, relation);
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		copy_row(copy, slot);
@@ -122,6 +102,28 @@ scan_table(TableCopy *copy)
 	report_rows(copy, rows % REPORT_ROWS);
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
+	copy->rows = NULL;
+}
+
+/* The partitions that have rows, or the table itself.  No lock may be needed for longer than a scan. */
+static void
+scan_source(TableCopy *copy, Relation source)
+{
+	List	   *relids = list_make1_oid(RelationGetRelid(source));
+	ListCell   *cell;
+
+	if (source->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(RelationGetRelid(source), NoLock, NULL);
+	foreach(cell, relids)
+	{
+		Relation	relation = try_table_open(lfirst_oid(cell), AccessShareLock);
+
+		if (relation == NULL)
+			continue;
+		if (relation->rd_rel->relkind == RELKIND_RELATION)
+			scan_relation(copy, relation);
+		table_close(relation, AccessShareLock);
+	}
 }
 
 static void
@@ -129,8 +131,8 @@ copy_error_context(void *arg)
 {
 	const TableCopy *copy = arg;
 
-	errcontext("initial copy of table \"%s\"%s%s", copy->record->source_name, copy->row_named ? ", row " : "",
-			   copy->row_named ? source_row_name(copy->lake->schema, copy->row) : "");
+	errcontext("initial copy of table \"%s\"%s", copy->record->source_name,
+			   copy->rows ? row_source_describe(copy->rows) : "");
 }
 
 /* Copy one table and commit it at the slot's first position. */
@@ -139,6 +141,7 @@ copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *wa
 		   XLogRecPtr position)
 {
 	TableCopy	copy = {.sync = sync, .record = record, .monitor = monitor};
+	Relation	source;
 	CommitInfo	info;
 	bool		replace;
 	ErrorContextCallback callback;
@@ -148,23 +151,21 @@ copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *wa
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
-	copy.relation = try_table_open(record->source, AccessShareLock);
-	if (copy.relation == NULL)
+	source = try_table_open(record->source, AccessShareLock);
+	if (source == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table %u of sync \"%s\" does not exist any more", record->source, sync->name),
 				 errhint("Drop the sync and create it again.")));
 	pgstat_report_activity(STATE_RUNNING, psprintf("initial copy of table %s", record->source_name));
-	copy.lake = open_target(copy.relation, sync, record, warehouse, &replace);
+	copy.lake = open_target(source, sync, record, warehouse, &replace);
 	copy.row_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse copied row", ALLOCSET_DEFAULT_SIZES);
-	prepare_encoders(&copy);
+	copy.row = palloc0(sizeof(Scalar) * record->ncolumns);
 	copy.writer = table_writer_open(copy.lake, (Size) setting_sync_memory * 1024 / 2);
 	if (replace)
 		table_writer_truncate(copy.writer);
-	scan_table(&copy);
-
-	/* No lock may be needed for longer than the scan. */
-	table_close(copy.relation, AccessShareLock);
+	scan_source(&copy, source);
+	table_close(source, AccessShareLock);
 	apply_commit_info(&info, sync, position);
 	(void) table_writer_commit(copy.writer, &info);
 	table_writer_close(copy.writer);

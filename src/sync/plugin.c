@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "replication/logical.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "sync/plugin.h"
@@ -44,31 +45,26 @@ plugin_begin(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 	stream_of(context)->transaction_used = false;
 }
 
-/* The table of the sync that a change is for; NULL when the lake has it, or does not want it. */
-static SyncTable *
-changed_table(SyncStream *stream, ReorderBufferTXN *transaction, Relation relation)
+/* Does the lake lack the transaction's changes of a table of the sync? */
+static bool
+is_wanted(const SyncRelation *source, const ReorderBufferTXN *transaction)
 {
-	Oid			relid = RelationGetRelid(relation);
-	SyncTable  *table = hash_search(stream->tables, &relid, HASH_FIND, NULL);
-
-	if (table == NULL || transaction->end_lsn <= table->applied)
-		return NULL;
-	return table;
+	return source->table && transaction->end_lsn > source->table->applied;
 }
 
 static bool
-is_published(const PublishedActions *actions, const ReorderBufferChange *change)
+is_published(const PublicationActions *actions, const ReorderBufferChange *change)
 {
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
-			return actions->insert;
+			return actions->pubinsert;
 		case REORDER_BUFFER_CHANGE_UPDATE:
-			return actions->update;
+			return actions->pubupdate;
 		case REORDER_BUFFER_CHANGE_DELETE:
-			return actions->delete;
+			return actions->pubdelete;
 		case REORDER_BUFFER_CHANGE_TRUNCATE:
-			return actions->truncate;
+			return actions->pubtruncate;
 		default:
 			return true;
 	}
@@ -79,13 +75,29 @@ plugin_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Re
 			  ReorderBufferChange *change)
 {
 	SyncStream *stream = stream_of(context);
-	SyncTable  *table = changed_table(stream, transaction, relation);
+	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+	SyncRelation *source = relation_map_find(stream->map, relation);
 
-	if (table && is_published(&stream->actions, change))
+	if (is_wanted(source, transaction) && is_published(relation_map_actions(stream->map), change))
+		change_apply(stream, source, relation, change);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->change_context);
+}
+
+/* The lake table of a root loses its rows with the root, and keeps those of single partitions. */
+static void
+truncate_relation(SyncStream *stream, SyncRelation *source, Relation relation)
+{
+	SyncTable  *table = source->table;
+
+	if (table->record->source != RelationGetRelid(relation))
 	{
-		change_apply(stream, table, relation, change);
-		stream->transaction_used = true;
+		ereport(DEBUG1,
+				(errmsg_internal("TRUNCATE of partition \"%s\" alone is not replicated", RelationGetRelationName(relation))));
+		return;
 	}
+	apply_truncate(stream, table);
+	stream->transaction_used = true;
 }
 
 static void
@@ -93,20 +105,18 @@ plugin_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, 
 				Relation relations[], ReorderBufferChange *change)
 {
 	SyncStream *stream = stream_of(context);
+	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
 	int			i;
 
-	if (!is_published(&stream->actions, change))
-		return;
 	for (i = 0; i < nrelations; i++)
 	{
-		SyncTable  *table = changed_table(stream, transaction, relations[i]);
+		SyncRelation *source = relation_map_find(stream->map, relations[i]);
 
-		if (table)
-		{
-			apply_truncate(stream, table);
-			stream->transaction_used = true;
-		}
+		if (is_wanted(source, transaction) && is_published(relation_map_actions(stream->map), change))
+			truncate_relation(stream, source, relations[i]);
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->change_context);
 }
 
 static void

@@ -10,10 +10,12 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_server.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "nodes/value.h"
 #include "replication/slot.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -25,6 +27,7 @@
 #include "fdw/fdw.h"
 #include "fdw/types.h"
 #include "sync/preflight.h"
+#include "sync/published.h"
 #include "sync/source.h"
 
 typedef struct Preflight
@@ -32,7 +35,7 @@ typedef struct Preflight
 	SyncRecord *sync;
 	bool		preloaded;
 	char	   *warehouse;		/* NULL: the server is not usable */
-	PublishedActions actions;
+	Publication *publication;	/* NULL: there is none */
 	StringInfoData problems;	/* one a line */
 	int			nproblems;
 	List	   *published;		/* PublishedTable * */
@@ -43,8 +46,6 @@ typedef struct PublishedTable
 {
 	Oid			relid;
 	char	   *name;			/* "schema.table" */
-	bool		row_filter;
-	bool		column_list;
 	bool		deferrable_key;
 } PublishedTable;
 
@@ -147,9 +148,7 @@ published_of_row(uint64 row)
 
 	table->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, 1, &isnull));
 	table->name = SPI_getvalue(tuple, desc, 2);
-	table->row_filter = DatumGetBool(SPI_getbinval(tuple, desc, 3, &isnull));
-	table->column_list = DatumGetBool(SPI_getbinval(tuple, desc, 4, &isnull));
-	table->deferrable_key = DatumGetBool(SPI_getbinval(tuple, desc, 5, &isnull));
+	table->deferrable_key = DatumGetBool(SPI_getbinval(tuple, desc, 3, &isnull));
 	return table;
 }
 
@@ -164,10 +163,7 @@ list_tables(Preflight *check)
 
 	SPI_connect();
 	values[0] = CStringGetTextDatum(check->sync->publication);
-	if (SPI_execute_with_args("SELECT c.oid, n.nspname || '.' || c.relname, p.rowfilter IS NOT NULL,"
-							  " EXISTS (SELECT FROM pg_catalog.pg_publication_rel r"
-							  " JOIN pg_catalog.pg_publication b ON b.oid = r.prpubid"
-							  " WHERE r.prrelid = c.oid AND b.pubname = $1 AND r.prattrs IS NOT NULL),"
+	if (SPI_execute_with_args("SELECT c.oid, n.nspname || '.' || c.relname,"
 							  " EXISTS (SELECT FROM pg_catalog.pg_constraint k"
 							  " WHERE k.conrelid = c.oid AND k.contype = 'p' AND k.condeferrable)"
 							  " FROM pg_catalog.pg_publication_tables p"
@@ -189,7 +185,8 @@ list_tables(Preflight *check)
 static void
 check_publication(Preflight *check)
 {
-	if (!publication_actions(check->sync->publication, &check->actions))
+	check->publication = GetPublicationByName(check->sync->publication, true);
+	if (check->publication == NULL)
 	{
 		add_problem(check, psprintf("publication \"%s\" does not exist", check->sync->publication),
 					"create it with CREATE PUBLICATION");
@@ -200,20 +197,50 @@ check_publication(Preflight *check)
 		add_problem(check, psprintf("publication \"%s\" has no tables", check->sync->publication), NULL);
 }
 
+static bool
+publishes_changes(const Preflight *check)
+{
+	return check->publication->pubactions.pubupdate || check->publication->pubactions.pubdelete;
+}
+
+static void
+check_replica_identity(Preflight *check, Relation relation)
+{
+	if (relation->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
+		add_problem(check, psprintf("table \"%s.%s\" has REPLICA IDENTITY NOTHING",
+									get_namespace_name(RelationGetNamespace(relation)), RelationGetRelationName(relation)),
+					"set another one with ALTER TABLE ... REPLICA IDENTITY, or publish only inserts");
+}
+
+/* The columns that identify a row must be among those replicated. */
+static void
+check_key_columns(Preflight *check, const SyncTableRecord *record, const AttrNumber *key, int nkeys)
+{
+	int			i;
+
+	for (i = 0; i < nkeys; i++)
+	{
+		if (!attribute_is_among(record->columns, record->ncolumns, key[i]))
+			add_problem(check, psprintf("the column list of table \"%s\" lacks column \"%s\" of its key",
+										record->source_name, get_attname(record->source, key[i], false)),
+						"add it with ALTER PUBLICATION, or publish only inserts");
+	}
+}
+
 /* What a change of a row needs: something that says which row. */
 static void
-check_identity(Preflight *check, const PublishedTable *published, Relation relation)
+check_identity(Preflight *check, const PublishedTable *published, const SyncTableRecord *record, Relation relation)
 {
-	bool		changes = check->actions.update || check->actions.delete;
 	int			nkeys;
+	AttrNumber *key;
 
-	if (!changes)
+	if (!publishes_changes(check))
 		return;
-	if (source_key(relation, &nkeys) != NULL)
+	key = source_key(relation, &nkeys);
+	if (key != NULL)
 	{
-		if (relation->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
-			add_problem(check, psprintf("table \"%s\" has REPLICA IDENTITY NOTHING", published->name),
-						"set another one with ALTER TABLE ... REPLICA IDENTITY, or publish only inserts");
+		check_replica_identity(check, relation);
+		check_key_columns(check, record, key, nkeys);
 	}
 	else if (published->deferrable_key)
 		add_problem(check, psprintf("the primary key of table \"%s\" is deferrable, so that it does not identify rows",
@@ -224,26 +251,63 @@ check_identity(Preflight *check, const PublishedTable *published, Relation relat
 					"add one, or name a unique index with ALTER TABLE ... REPLICA IDENTITY USING INDEX, or publish only inserts");
 }
 
-/* Kinds of tables and of publishing that are not served. */
+/* The names of the columns that identify rows, in order. */
+static List *
+key_names(Relation relation)
+{
+	int			nkeys;
+	AttrNumber *key = source_key(relation, &nkeys);
+	List	   *names = NIL;
+	int			i;
+
+	for (i = 0; i < nkeys; i++)
+		names = lappend(names, makeString(get_attname(RelationGetRelid(relation), key[i], false)));
+	return names;
+}
+
+/* Changes of a partition must say which row of the root they mean. */
+static void
+check_partition(Preflight *check, const PublishedTable *published, Relation root, Relation partition)
+{
+	if (partition->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+		add_problem(check, psprintf("partition \"%s\" of table \"%s\" is a foreign table, which is not supported",
+									RelationGetRelationName(partition), published->name),
+					"leave the table out of the publication");
+	if (partition->rd_rel->relkind != RELKIND_RELATION || !publishes_changes(check))
+		return;
+	check_replica_identity(check, partition);
+	if (partition->rd_rel->relreplident == REPLICA_IDENTITY_INDEX && !equal(key_names(partition), key_names(root)))
+		add_problem(check, psprintf("partition \"%s\" of table \"%s\" has another replica identity than the table",
+									RelationGetRelationName(partition), published->name),
+					"set REPLICA IDENTITY DEFAULT or FULL for it");
+}
+
+static void
+check_partitions(Preflight *check, const PublishedTable *published, Relation root)
+{
+	ListCell   *cell;
+
+	foreach(cell, find_all_inheritors(published->relid, AccessShareLock, NULL))
+	{
+		Relation	partition = table_open(lfirst_oid(cell), NoLock);
+
+		check_partition(check, published, root, partition);
+		table_close(partition, NoLock);
+	}
+}
+
+/* Kinds of tables that are not served. */
 static bool
 check_kind(Preflight *check, const PublishedTable *published, Relation relation)
 {
-	const char *kind = NULL;
+	char		kind = relation->rd_rel->relkind;
 
-	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		kind = "is partitioned";
-	else if (relation->rd_rel->relispartition)
-		kind = "is a partition";
-	else if (relation->rd_rel->relkind != RELKIND_RELATION || relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-		kind = "is not an ordinary, logged table";
-	else if (published->row_filter)
-		kind = "is published with a row filter";
-	else if (published->column_list)
-		kind = "is published with a column list";
-	if (kind)
-		add_problem(check, psprintf("table \"%s\" %s, which is not supported", published->name, kind),
-					"leave it out of the publication");
-	return kind == NULL;
+	if (relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
+		(kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE))
+		return true;
+	add_problem(check, psprintf("table \"%s\" is not an ordinary, logged table, which is not supported", published->name),
+				"leave it out of the publication");
+	return false;
 }
 
 typedef struct ColumnArg
@@ -297,14 +361,14 @@ check_privilege(Preflight *check, const PublishedTable *published)
 }
 
 static SyncTableRecord *
-record_table(const PublishedTable *published, Relation relation)
+record_table(const Preflight *check, const PublishedTable *published, Relation relation)
 {
 	SyncTableRecord *record = palloc0(sizeof(SyncTableRecord));
 
 	record->source = published->relid;
 	record->source_name = published->name;
 	record->lake_table = pstrdup(RelationGetRelationName(relation));
-	record->columns = source_columns(relation, &record->ncolumns);
+	record->columns = published_columns(check->publication, relation, &record->ncolumns);
 	return record;
 }
 
@@ -330,14 +394,16 @@ check_table(Preflight *check, const PublishedTable *published)
 {
 	Relation	relation = table_open(published->relid, AccessShareLock);
 	TupleDesc	desc = RelationGetDescr(relation);
-	SyncTableRecord *record = record_table(published, relation);
+	SyncTableRecord *record = record_table(check, published, relation);
 	int			before = check->nproblems;
 	int			i;
 
 	check_privilege(check, published);
 	if (check_kind(check, published, relation))
 	{
-		check_identity(check, published, relation);
+		check_identity(check, published, record, relation);
+		if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+			check_partitions(check, published, relation);
 		for (i = 0; i < record->ncolumns; i++)
 		{
 			ColumnArg	column = {published->name, TupleDescAttr(desc, record->columns[i] - 1)};

@@ -7,31 +7,50 @@
 #include "access/tupdesc.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "lake/binary_row.h"
+#include "sync/published.h"
 #include "sync/relation_map.h"
-#include "sync/source.h"
 
-static HTAB *map = NULL;		/* the one of this process, for invalidations */
+static RelationMap *current_map = NULL; /* the one of this process, for invalidations */
+
+static void
+invalidate_all(void)
+{
+	HASH_SEQ_STATUS status;
+	SyncRelation *entry;
+
+	hash_seq_init(&status, current_map->relations);
+	while ((entry = hash_seq_search(&status)) != NULL)
+		entry->mapped = entry->prepared = false;
+}
 
 static void
 invalidate_relation(Datum arg, Oid relid)
 {
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
+	SyncRelation *entry;
 
-	if (map == NULL)
+	if (current_map == NULL)
 		return;
-	if (OidIsValid(relid))
+	if (!OidIsValid(relid))
 	{
-		table = hash_search(map, &relid, HASH_FIND, NULL);
-		if (table)
-			table->checked = false;
+		invalidate_all();
 		return;
 	}
-	hash_seq_init(&status, map);
-	while ((table = hash_seq_search(&status)) != NULL)
-		table->checked = false;
+	entry = hash_search(current_map->relations, &relid, HASH_FIND, NULL);
+	if (entry)
+		entry->mapped = entry->prepared = false;
+}
+
+/* Of the publication, or of what belongs to it. */
+static void
+invalidate_publication(Datum arg, int cache, uint32 hash)
+{
+	if (current_map == NULL)
+		return;
+	current_map->actions_known = false;
+	invalidate_all();
 }
 
 static void
@@ -84,42 +103,119 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	table->lake = lake;
 	table->applied = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
 	table->snapshot_id = newest ? newest->id : 0;
-	table->on_unrepresentable = sync->on_unrepresentable;
-	table->checked = false;
-	table->encoders = palloc0(sizeof(ColumnEncoder) * nfields);
-	table->encoder_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse encoders", ALLOCSET_SMALL_SIZES);
-	table->order = source_field_order(lake->schema);
 	table->writer = NULL;
 	table->pending = false;
 	table->pending_rows = 0;
 	table->queue = NULL;
-	table->natts = 0;
-	table->values = NULL;
-	table->nulls = NULL;
 	table->row = palloc0(sizeof(Scalar) * nfields);
 	table->old_row = palloc0(sizeof(Scalar) * nfields);
-	table->named_row = NULL;
 	table->missing = palloc0(sizeof(bool) * nfields);
 }
 
-HTAB *
-relation_map_create(const SyncRecord *sync, const char *warehouse)
+static HTAB *
+create_hash(const char *name, Size entry_size)
 {
 	HASHCTL		control = {0};
-	ListCell   *cell;
 
 	control.keysize = sizeof(Oid);
-	control.entrysize = sizeof(SyncTable);
+	control.entrysize = entry_size;
 	control.hcxt = CurrentMemoryContext;
-	map = hash_create("streamhouse sync tables", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return hash_create(name, 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+RelationMap *
+relation_map_create(const SyncRecord *sync, const char *warehouse)
+{
+	RelationMap *map = palloc0(sizeof(RelationMap));
+	ListCell   *cell;
+
+	map->context = CurrentMemoryContext;
+	map->sync = sync;
+	map->tables = create_hash("streamhouse sync tables", sizeof(SyncTable));
+	map->relations = create_hash("streamhouse sync relations", sizeof(SyncRelation));
 	foreach(cell, sync->tables)
 	{
 		const SyncTableRecord *record = lfirst(cell);
 
-		open_table(hash_search(map, &record->source, HASH_ENTER, NULL), sync, record, warehouse);
+		open_table(hash_search(map->tables, &record->source, HASH_ENTER, NULL), sync, record, warehouse);
 	}
+	current_map = map;
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
+	CacheRegisterSyscacheCallback(PUBLICATIONOID, invalidate_publication, (Datum) 0);
+	CacheRegisterSyscacheCallback(PUBLICATIONRELMAP, invalidate_publication, (Datum) 0);
+	CacheRegisterSyscacheCallback(PUBLICATIONNAMESPACEMAP, invalidate_publication, (Datum) 0);
 	return map;
+}
+
+/* The table that a relation's rows go to, or NULL. */
+static SyncTable *
+table_of_relation(RelationMap *map, Relation relation)
+{
+	Oid			relid = RelationGetRelid(relation);
+	Oid			source = published_as(published_find(map->sync->publication), relation);
+	SyncTable  *table = NULL;
+
+	if (OidIsValid(source))
+		table = hash_search(map->tables, &source, HASH_FIND, NULL);
+	if (table == NULL && hash_search(map->tables, &relid, HASH_FIND, NULL) != NULL)
+		ereport(LOG,
+				(errmsg("sync \"%s\" leaves out changes of table \"%s\", which is not in its publication any more",
+						map->sync->name, RelationGetRelationName(relation))));
+	return table;
+}
+
+SyncRelation *
+relation_map_find(RelationMap *map, Relation relation)
+{
+	bool		found;
+	SyncRelation *entry = hash_search(map->relations, &RelationGetRelid(relation), HASH_ENTER, &found);
+
+	if (!found)
+	{
+		entry->mapped = entry->prepared = false;
+		entry->context = NULL;
+		entry->rows = NULL;
+	}
+	if (!entry->mapped)
+	{
+		/* first, for it may become invalid meanwhile */
+		entry->mapped = true;
+		entry->table = table_of_relation(map, relation);
+	}
+	return entry;
+}
+
+void
+relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation)
+{
+	MemoryContext old;
+	TupleDesc	desc;
+
+	if (entry->prepared)
+		return;
+	entry->rows = NULL;			/* for messages meanwhile */
+	if (entry->context)
+		MemoryContextReset(entry->context);
+	else
+		entry->context = AllocSetContextCreate(map->context, "streamhouse sync relation", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(entry->context);
+	entry->prepared = true;
+	entry->rows = row_source_make(map->sync, entry->table->record, entry->table->lake->schema, relation);
+	desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	entry->new_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	entry->old_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	MemoryContextSwitchTo(old);
+}
+
+const PublicationActions *
+relation_map_actions(RelationMap *map)
+{
+	if (!map->actions_known)
+	{
+		map->actions_known = true;
+		map->actions = published_find(map->sync->publication)->pubactions;
+	}
+	return &map->actions;
 }
 
 const int *
@@ -144,74 +240,4 @@ sync_table_key_bytes(const SyncTable *table, const Scalar *row)
 		values[i] = row[key[i]];
 	}
 	return binary_row_encode(types, values, nkeys);
-}
-
-static void
-columns_changed(const SyncTable *table, const char *detail)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("columns of table \"%s\" have changed since its sync was created", table->record->source_name),
-			 errdetail_internal("%s", detail),
-			 errhint("Changes of columns are not replicated. Drop the sync and the lake table, and create the sync again.")));
-}
-
-/* One field against its column; the encoder on the way. */
-static void
-check_field(SyncTable *table, TupleDesc desc, int field)
-{
-	DataField  *lake = &table->lake->schema->fields[field];
-	AttrNumber	number = table->record->columns[field];
-	Form_pg_attribute column;
-	DataType   *type;
-	MemoryContext old;
-
-	if (number > desc->natts || TupleDescAttr(desc, number - 1)->attisdropped)
-		columns_changed(table, psprintf("Column \"%s\" is not there any more.", lake->name));
-	column = TupleDescAttr(desc, number - 1);
-	if (strcmp(NameStr(column->attname), lake->name) != 0)
-		columns_changed(table, psprintf("Column \"%s\" is called \"%s\" now.", lake->name, NameStr(column->attname)));
-	type = source_lake_type(lake->name, column->atttypid, column->atttypmod, true);
-	if (!type_equal(type, lake->type))
-		columns_changed(table, psprintf("Column \"%s\" would be %s now, but is %s in the lake.",
-										lake->name, type_to_text(type), type_to_text(lake->type)));
-	old = MemoryContextSwitchTo(table->encoder_context);
-	source_encoder_init(&table->encoders[field], table->record->source_name, lake, column, table->on_unrepresentable);
-	MemoryContextSwitchTo(old);
-}
-
-/* Room for a deformed tuple of the relation. */
-static void
-make_room(SyncTable *table, int natts)
-{
-	MemoryContext context = GetMemoryChunkContext(table->row);
-
-	if (natts <= table->natts)
-		return;
-	table->values = MemoryContextAlloc(context, sizeof(Datum) * natts);
-	table->nulls = MemoryContextAlloc(context, sizeof(bool) * natts);
-	table->natts = natts;
-}
-
-void
-sync_table_check(SyncTable *table, Relation relation)
-{
-	TupleDesc	desc = RelationGetDescr(relation);
-	int			live = 0;
-	int			i;
-
-	if (table->checked)
-		return;
-	for (i = 0; i < desc->natts; i++)
-	{
-		if (!TupleDescAttr(desc, i)->attisdropped)
-			live++;
-	}
-	MemoryContextReset(table->encoder_context);
-	for (i = 0; i < table->record->ncolumns; i++)
-		check_field(table, desc, i);
-	if (live != table->record->ncolumns)
-		columns_changed(table, psprintf("It has %d columns now, and had %d.", live, table->record->ncolumns));
-	make_room(table, desc->natts);
-	table->checked = true;
 }

@@ -1,10 +1,12 @@
 /*
  * relation_map.h
- *		The tables of a sync: source relation on one side, lake table on the other.
+ *		The tables of a sync: source relations on one side, lake tables on the other.
  *
- * The lake table's fields are the source's columns by attribute number, as
- * they were when the sync was created.  Whenever the source's definition
- * may have changed the columns are compared again, before the next row.
+ * Several relations lead to one lake table when partitions are published as
+ * their root.  The lake table's fields are the source's columns by attribute
+ * number, as they were when the sync was created.  Whenever the definition of
+ * a relation or of the publication may have changed they are compared again,
+ * before the next row.
  */
 #ifndef STREAMHOUSE_SYNC_RELATION_MAP_H
 #define STREAMHOUSE_SYNC_RELATION_MAP_H
@@ -12,28 +14,25 @@
 #include "postgres.h"
 
 #include "access/xlogdefs.h"
+#include "catalog/pg_publication.h"
+#include "executor/tuptable.h"
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 
-#include "fdw/types.h"
 #include "lake/table.h"
 #include "lake/writer.h"
+#include "sync/row_source.h"
 #include "sync/sync_catalog.h"
 
 struct ToastQueue;
 
 typedef struct SyncTable
 {
-	Oid			relid;			/* hash key */
+	Oid			source;			/* hash key */
 	const SyncTableRecord *record;
 	LakeTable  *lake;
 	XLogRecPtr	applied;		/* transactions that end here or before are in the lake */
 	int64		snapshot_id;	/* newest of the sync's, or 0 if it has expired */
-	UnrepresentablePolicy on_unrepresentable;
-	bool		checked;		/* columns compared since the last invalidation */
-	ColumnEncoder *encoders;	/* by field */
-	MemoryContext encoder_context;	/* what they have allocated */
-	int		   *order;			/* of the fields, when a row is encoded */
 
 	/* rows not yet in the lake */
 	TableWriter *writer;		/* NULL until the first row */
@@ -41,24 +40,51 @@ typedef struct SyncTable
 	int64		pending_rows;
 	struct ToastQueue *queue;	/* rows that wait for values from the lake, or NULL */
 
-	/* room for the row at work on */
-	int			natts;			/* of values and nulls */
-	Datum	   *values;
-	bool	   *nulls;
-	Scalar	   *row;			/* by field */
+	/* room for the row at work on, by field */
+	Scalar	   *row;
 	Scalar	   *old_row;
-	const Scalar *named_row;	/* of these two, the one being encoded, once its key is; or NULL */
 	bool	   *missing;		/* fields of row that are unchanged and not at hand */
 } SyncTable;
 
-/* All tables of the sync, opened in the lake; hash by relid, in CurrentMemoryContext. */
-extern HTAB *relation_map_create(const SyncRecord *sync, const char *warehouse);
+/* A relation of which a change was decoded. */
+typedef struct SyncRelation
+{
+	Oid			relid;			/* hash key */
+	bool		mapped;			/* since the last invalidation */
+	SyncTable  *table;			/* NULL: of no concern, or not published any more */
+
+	/* when a row was to be replicated */
+	bool		prepared;		/* since the last invalidation */
+	MemoryContext context;		/* of the rest; NULL when it never was */
+	RowSource  *rows;
+	TupleTableSlot *new_slot;	/* virtual */
+	TupleTableSlot *old_slot;
+} SyncRelation;
+
+typedef struct RelationMap
+{
+	MemoryContext context;
+	const SyncRecord *sync;
+	HTAB	   *tables;			/* SyncTable by source */
+	HTAB	   *relations;		/* SyncRelation by relid */
+	PublicationActions actions; /* what is published, see relation_map_actions */
+	bool		actions_known;
+} RelationMap;
+
+/* With all tables of the sync, opened in the lake; in CurrentMemoryContext. */
+extern RelationMap *relation_map_create(const SyncRecord *sync, const char *warehouse);
+
+/* The entry of a relation, with its table; nothing else is checked.  While decoding. */
+extern SyncRelation *relation_map_find(RelationMap *map, Relation relation);
+
+/* Make the rest of the entry; ERROR when columns have changed.  While decoding. */
+extern void relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation);
+
+/* What the publication publishes.  While decoding. */
+extern const PublicationActions *relation_map_actions(RelationMap *map);
 
 /* ERROR unless the lake table is still the one that was opened. */
 extern void sync_table_check_lake(const SyncTable *table);
-
-/* Compare the columns, if they may have changed; ERROR when they differ. */
-extern void sync_table_check(SyncTable *table, Relation relation);
 
 /* Its key's fields: empty for append tables. */
 extern const int *sync_table_key(const SyncTable *table, int *nkeys);

@@ -7,15 +7,24 @@
 #include "access/genam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
-#include "mb/pg_wchar.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
-#include "columnar/value_text.h"
 #include "compat.h"
 #include "sync/source.h"
 
-#define ROW_NAME_LENGTH 200
+bool
+attribute_is_among(const AttrNumber *numbers, int count, AttrNumber number)
+{
+	int			i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (numbers[i] == number)
+			return true;
+	}
+	return false;
+}
 
 /* The type of an array's elements, InvalidOid for others, which count as text: int2vector and its like. */
 static Oid
@@ -66,66 +75,13 @@ source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable)
 }
 
 void
-source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *field, Form_pg_attribute column,
-					UnrepresentablePolicy policy)
+source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *field, Oid typid, int32 typmod)
 {
-	int32		typmod = column->atttypmod;
-	Oid			typid = getBaseTypeAndTypmod(column->atttypid, &typmod);
-
+	typid = getBaseTypeAndTypmod(typid, &typmod);
 	if (kept_as_text(typid, typmod))
 		column_encoder_init_text(encoder, table, field->name, field->type, typid);
 	else
 		column_encoder_init(encoder, table, field->name, field->type, typid);
-	column_encoder_set_policy(encoder, policy,
-							  "Call streamhouse.alter_sync with on_unrepresentable => 'clamp' or 'null'.");
-}
-
-int *
-source_field_order(const TableSchema *schema)
-{
-	int		   *order = palloc(sizeof(int) * schema->nfields);
-	bool	   *is_key = palloc0(schema->nfields);
-	int			n;
-	int			i;
-
-	for (n = 0; n < schema->nprimary_keys; n++)
-	{
-		order[n] = schema->primary_keys[n];
-		is_key[order[n]] = true;
-	}
-	for (i = 0; i < schema->nfields; i++)
-	{
-		if (!is_key[i])
-			order[n++] = i;
-	}
-	pfree(is_key);
-	return order;
-}
-
-char *
-source_row_name(const TableSchema *schema, const Scalar *row)
-{
-	StringInfoData names;
-	StringInfoData values;
-	int			i;
-
-	if (schema->nprimary_keys == 0)
-		return pstrdup("");
-	initStringInfo(&names);
-	initStringInfo(&values);
-	for (i = 0; i < schema->nprimary_keys; i++)
-	{
-		int			field = schema->primary_keys[i];
-
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", schema->fields[field].name);
-		appendStringInfoString(&values, i > 0 ? ", " : "");
-		if (row[field].isnull)
-			appendStringInfoString(&values, "null");
-		else
-			(void) value_to_text(&values, schema->fields[field].type, &row[field], VALUE_TEXT_CAST);
-	}
-	values.data[pg_mbcliplen(values.data, values.len, ROW_NAME_LENGTH)] = '\0';
-	return psprintf("(%s)=(%s)", names.data, values.data);
 }
 
 AttrNumber *
@@ -167,19 +123,6 @@ source_columns(Relation relation, int *ncolumns)
 	return columns;
 }
 
-static bool
-is_in(const AttrNumber *numbers, int count, AttrNumber number)
-{
-	int			i;
-
-	for (i = 0; i < count; i++)
-	{
-		if (numbers[i] == number)
-			return true;
-	}
-	return false;
-}
-
 static void
 require_columns(Relation relation, const AttrNumber *columns, int ncolumns)
 {
@@ -215,6 +158,21 @@ with_default_bucket(List *options)
 	return lappend(list_copy(options), bucket);
 }
 
+/* The key of the lake table; none if a column of it is not replicated. */
+static AttrNumber *
+lake_key(Relation relation, const AttrNumber *columns, int ncolumns, int *nkeys)
+{
+	AttrNumber *key = source_key(relation, nkeys);
+	int			i;
+
+	for (i = 0; i < *nkeys; i++)
+	{
+		if (!attribute_is_among(columns, ncolumns, key[i]))
+			*nkeys = 0;
+	}
+	return key;
+}
+
 TableSchema *
 source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, List *options)
 {
@@ -222,7 +180,7 @@ source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, L
 	DataField  *fields = palloc0(sizeof(DataField) * ncolumns);
 	List	   *key_names = NIL;
 	int			nkeys;
-	AttrNumber *key = source_key(relation, &nkeys);
+	AttrNumber *key = lake_key(relation, columns, ncolumns, &nkeys);
 	int			i;
 
 	require_columns(relation, columns, ncolumns);
@@ -232,7 +190,7 @@ source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, L
 
 		fields[i].name = pstrdup(NameStr(column->attname));
 		fields[i].type = source_lake_type(fields[i].name, column->atttypid, column->atttypmod,
-										  !is_in(key, nkeys, columns[i]));
+										  !attribute_is_among(key, nkeys, columns[i]));
 	}
 	for (i = 0; i < nkeys; i++)
 		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));

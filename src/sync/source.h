@@ -23,6 +23,8 @@ extern AttrNumber *source_key(Relation relation, int *nkeys);
 /* Attribute numbers of the columns that are there. */
 extern AttrNumber *source_columns(Relation relation, int *ncolumns);
 
+extern bool attribute_is_among(const AttrNumber *numbers, int count, AttrNumber number);
+
 /*
  * The lake type of a column: its counterpart, or else STRING for the text that
  * the type's output function prints; of arrays the same for their elements.
@@ -31,17 +33,12 @@ extern DataType *source_lake_type(const char *column, Oid typid, int32 typmod, b
 
 /* The encoder for it.  Allocates in CurrentMemoryContext. */
 extern void source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *field,
-								Form_pg_attribute column, UnrepresentablePolicy policy);
-
-/* The fields in the order in which a row is encoded: the key's first. */
-extern int *source_field_order(const TableSchema *schema);
-
-/* "(id)=(5)" of a row whose key is encoded, for messages; empty for a table without key. */
-extern char *source_row_name(const TableSchema *schema, const Scalar *row);
+								Oid typid, int32 typmod);
 
 /*
  * The schema of a new lake table for the columns.  Only the key is NOT NULL:
- * deletes are written with the key alone.
+ * deletes are written with the key alone.  Without all columns of the key it
+ * is an append table.
  */
 extern TableSchema *source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, List *options);
 

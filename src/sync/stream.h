@@ -29,8 +29,7 @@ typedef struct SyncStream
 	MemoryContext flush_context;	/* reset for each flush */
 	const SyncRecord *sync;
 	const SyncMonitor *monitor;
-	PublishedActions actions;
-	HTAB	   *tables;			/* SyncTable by relid */
+	RelationMap *map;
 	XLogRecPtr	visible;		/* all that was committed up to here is in the lake */
 
 	Size		memory_limit;	/* of all writers */
@@ -70,6 +69,6 @@ extern void apply_flush(SyncStream *stream);
 extern void apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn);
 
 /* change.c */
-extern void change_apply(SyncStream *stream, SyncTable *table, Relation relation, const ReorderBufferChange *change);
+extern void change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const ReorderBufferChange *change);
 
 #endif							/* STREAMHOUSE_SYNC_STREAM_H */

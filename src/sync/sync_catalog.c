@@ -378,27 +378,3 @@ sync_catalog_set_copied(const char *slot)
 {
 	execute_about("UPDATE streamhouse.sync SET copied = true WHERE slot = $1::name", SPI_OK_UPDATE, slot);
 }
-
-bool
-publication_actions(const char *publication, PublishedActions *actions)
-{
-	CatalogAccess access;
-	Oid			types[1] = {TEXTOID};
-	Datum		values[1];
-	bool		found;
-
-	catalog_enter(&access);
-	values[0] = CStringGetTextDatum(publication);
-	execute("SELECT pubinsert, pubupdate, pubdelete, pubtruncate FROM pg_catalog.pg_publication WHERE pubname = $1",
-			SPI_OK_SELECT, 1, types, values);
-	found = SPI_processed > 0;
-	if (found)
-	{
-		actions->insert = DatumGetBool(tuple_datum(0, 1));
-		actions->update = DatumGetBool(tuple_datum(0, 2));
-		actions->delete = DatumGetBool(tuple_datum(0, 3));
-		actions->truncate = DatumGetBool(tuple_datum(0, 4));
-	}
-	catalog_leave(&access);
-	return found;
-}

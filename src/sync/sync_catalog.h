@@ -39,15 +39,6 @@ typedef struct SyncRecord
 	List	   *tables;			/* SyncTableRecord *, by source oid */
 } SyncRecord;
 
-/* What a publication publishes. */
-typedef struct PublishedActions
-{
-	bool		insert;
-	bool		update;
-	bool		delete;
-	bool		truncate;
-} PublishedActions;
-
 /* By name or by slot; NULL when there is none. */
 extern SyncRecord *sync_catalog_find(const char *name);
 extern SyncRecord *sync_catalog_find_by_slot(const char *slot);
@@ -64,9 +55,6 @@ extern void sync_catalog_alter(const char *name, const Datum *flush_interval, co
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
 extern void sync_catalog_set_copied(const char *slot);
-
-/* False when there is no such publication. */
-extern bool publication_actions(const char *publication, PublishedActions *actions);
 
 /* error, null or clamp; ERROR for anything else. */
 extern UnrepresentablePolicy unrepresentable_policy_parse(const char *text);

@@ -22,6 +22,7 @@
 #include "fdw/fdw.h"
 #include "settings.h"
 #include "sync/initial_copy.h"
+#include "sync/published.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
 #include "worker/shared_state.h"
@@ -128,7 +129,7 @@ prepare_session(void)
 
 /* The catalog's entry and the warehouse; NULL when the sync is gone or paused. */
 static SyncRecord *
-load_sync(const char *slot, char **warehouse, PublishedActions *actions)
+load_sync(const char *slot, char **warehouse)
 {
 	MemoryContext context = CurrentMemoryContext;
 	SyncRecord *sync = NULL;
@@ -140,10 +141,7 @@ load_sync(const char *slot, char **warehouse, PublishedActions *actions)
 	if (sync && sync->enabled)
 	{
 		*warehouse = server_warehouse(GetForeignServerByName(sync->server, false), true);
-		if (!publication_actions(sync->publication, actions))
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_OBJECT),
-					 errmsg("publication \"%s\" of sync \"%s\" does not exist", sync->publication, sync->name)));
+		(void) published_find(sync->publication);
 	}
 	worker_end_transaction(context);
 	return sync && sync->enabled ? sync : NULL;
@@ -197,7 +195,7 @@ check_positions(const SyncStream *stream)
 	HASH_SEQ_STATUS status;
 	SyncTable  *table;
 
-	hash_seq_init(&status, stream->tables);
+	hash_seq_init(&status, stream->map->tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{
 		if (table->applied > end)
@@ -220,7 +218,7 @@ run_sync(const char *slot)
 	stream->context = worker_context;
 	stream->monitor = &monitor;
 	stream->careful = shared->error[0] != '\0';
-	stream->sync = load_sync(slot, &warehouse, &stream->actions);
+	stream->sync = load_sync(slot, &warehouse);
 	if (stream->sync == NULL)
 	{
 		shared_sync_stop(MyDatabaseId, slot);
@@ -228,7 +226,7 @@ run_sync(const char *slot)
 	}
 
 	ensure_copied(stream->sync, warehouse);
-	stream->tables = relation_map_create(stream->sync, warehouse);
+	stream->map = relation_map_create(stream->sync, warehouse);
 	check_positions(stream);
 	stream->memory_limit = (Size) setting_sync_memory * 1024 / 2;
 	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);

@@ -28,10 +28,20 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE movement (id bigserial PRIMARY KEY, account int, delta int, at timestamptz DEFAULT clock_timestamp());
 	CREATE TABLE journal (text text, n bigint, at timestamp DEFAULT clock_timestamp());
 	CREATE SEQUENCE journal_n;
+	CREATE TABLE sale (id int, half int, v int, open boolean, PRIMARY KEY (id, half)) PARTITION BY LIST (half);
+	CREATE TABLE sale_0 PARTITION OF sale FOR VALUES IN (0);
+	CREATE TABLE sale_1 (open boolean, v int, half int NOT NULL, id int NOT NULL);
+	ALTER TABLE sale ATTACH PARTITION sale_1 FOR VALUES IN (1);
+	ALTER TABLE sale_0 REPLICA IDENTITY FULL;
+	ALTER TABLE sale_1 REPLICA IDENTITY FULL;
+	ALTER TABLE sale REPLICA IDENTITY FULL;
+	INSERT INTO sale SELECT i, i % 2, 0, i % 3 = 0 FROM generate_series(1, 1000) i;
 	INSERT INTO account SELECT i, i % 3, 0, 'n' || i, CASE WHEN i % 5 = 0 THEN repeat(md5(i::text), 100) END
 	  FROM generate_series(1, 2000) i;
 	CREATE PUBLICATION keys FOR TABLE account, movement;
 	CREATE PUBLICATION journal FOR TABLE journal WITH (publish = 'insert');
+	CREATE PUBLICATION sale FOR TABLE sale WHERE (open) WITH (publish_via_partition_root);
+	CALL streamhouse.create_sync('sale', 'sale', 'lake', 'd', flush_interval => '120 ms');
 	CALL streamhouse.create_sync('keys', 'keys', 'lake', 'd', flush_interval => '150 ms', options => '{"bucket": "2"}');
 	CALL streamhouse.create_sync('journal', 'journal', 'lake', 'd', flush_interval => '100 ms');
 });
@@ -40,7 +50,7 @@ my $script = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
 append_to_file($script, q{
 \set id random(1, 3000)
 \set other random(1, 3000)
-\set what random(1, 12)
+\set what random(1, 15)
 \set n random(1, 5)
 BEGIN;
 \if :what < 6
@@ -59,6 +69,13 @@ ROLLBACK TO s;
 \elif :what < 11
 UPDATE account SET big = repeat(md5(random()::text), 90), v = v - 1 WHERE id = :id;
 UPDATE account SET v = v + 1 WHERE id = :id;
+\elif :what < 13
+UPDATE sale SET half = 1 - half, v = v + 1 WHERE id = :id / 3;
+\elif :what < 14
+UPDATE sale SET open = NOT open WHERE id BETWEEN :id / 3 AND :id / 3 + :n;
+\elif :what < 15
+INSERT INTO sale VALUES (:other + 10000, :n % 2, 1, true) ON CONFLICT DO NOTHING;
+DELETE FROM sale WHERE id = :other / 3;
 \else
 INSERT INTO journal SELECT 'line', nextval('journal_n') FROM generate_series(1, :n);
 \endif
@@ -111,9 +128,12 @@ foreach my $round (1 .. $crashes)
 	eval { $load->kill_kill };
 }
 
-wait_for_sync($node, $_) for qw(keys journal);
+wait_for_sync($node, $_) for qw(keys journal sale);
 $node->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA d FROM SERVER lake INTO lake');
 same_rows($node, $_, "$_ after $crashes crashes") for qw(account movement journal);
+$node->safe_psql('postgres', 'DELETE FROM sale WHERE open IS NOT TRUE');
+wait_for_sync($node, 'sale');
+same_rows($node, 'sale', "sale, filtered and partitioned, after $crashes crashes");
 cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM movement'), '>', 50, 'there was a load');
 
 # the initial copy is made again when it is interrupted
