@@ -47,6 +47,7 @@ CREATE TABLE streamhouse.sync (
 	flush_interval interval NOT NULL,
 	options jsonb NOT NULL,				-- of lake tables that the sync makes
 	on_unrepresentable text NOT NULL CHECK (on_unrepresentable IN ('error', 'null', 'clamp')),
+	history boolean NOT NULL,			-- lake tables keep every change
 	enabled boolean NOT NULL DEFAULT true,
 	copied boolean NOT NULL DEFAULT false	-- the initial copy is done, so the slot must be there
 );
@@ -65,7 +66,8 @@ SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync', '');
 SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
 
 CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
-	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error')
+	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error',
+	history boolean DEFAULT false)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
 

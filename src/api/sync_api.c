@@ -139,10 +139,11 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->server = text_argument(fcinfo, 2, "server");
 	sync->database = text_argument(fcinfo, 3, "database");
 	sync->on_unrepresentable = unrepresentable_policy_parse(text_argument(fcinfo, 6, "on_unrepresentable"));
-	if (PG_ARGISNULL(4) || PG_ARGISNULL(5))
+	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("\"flush_interval\" and \"options\" must not be null")));
+				 errmsg("\"flush_interval\", \"options\" and \"history\" must not be null")));
+	sync->history = PG_GETARG_BOOL(7);
 	check_name(sync->name);
 	check_flush_interval(PG_GETARG_INTERVAL_P(4));
 	sync->options = sync_options_parse(PG_GETARG_DATUM(5));

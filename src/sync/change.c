@@ -12,6 +12,7 @@
 #include "catalog/pg_class.h"
 
 #include "compat.h"
+#include "sync/history.h"
 #include "sync/stream.h"
 #include "sync/toast.h"
 
@@ -24,9 +25,8 @@ store_tuple(TupleTableSlot *slot, HeapTuple tuple)
 	ExecStoreVirtualTuple(slot);
 }
 
-/* Is a value one that lies unchanged in the TOAST table?  Then only its place is known. */
-static inline bool
-is_out_of_reach(const TupleTableSlot *slot, int column)
+bool
+change_value_is_out_of_reach(const TupleTableSlot *slot, int column)
 {
 	return !slot->tts_isnull[column] && TupleDescAttr(slot->tts_tupleDescriptor, column)->attlen == -1 &&
 		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[column]));
@@ -34,7 +34,7 @@ is_out_of_reach(const TupleTableSlot *slot, int column)
 
 /* Values out of reach in the new row that the old one has. */
 static void
-take_unchanged_values(SyncRelation *source)
+take_unchanged_values(const SyncRelation *source)
 {
 	TupleTableSlot *new_slot = source->new_slot;
 	const TupleTableSlot *old_slot = source->old_slot;
@@ -42,9 +42,33 @@ take_unchanged_values(SyncRelation *source)
 
 	for (i = 0; i < new_slot->tts_tupleDescriptor->natts; i++)
 	{
-		if (is_out_of_reach(new_slot, i) && !old_slot->tts_isnull[i] && !is_out_of_reach(old_slot, i))
+		if (change_value_is_out_of_reach(new_slot, i) && !old_slot->tts_isnull[i] && !change_value_is_out_of_reach(old_slot, i))
 			new_slot->tts_values[i] = old_slot->tts_values[i];
 	}
+}
+
+bool
+change_load(const SyncRelation *source, TupleTableSlot *slot, HeapTuple tuple)
+{
+	store_tuple(slot, tuple);
+	return row_source_passes(source->rows, slot);
+}
+
+/* Without the old row nothing of it has changed that the filter looks at. */
+UpdatePassage
+change_load_update(const SyncRelation *source, HeapTuple old_tuple, HeapTuple new_tuple)
+{
+	UpdatePassage passage;
+
+	store_tuple(source->new_slot, new_tuple);
+	if (old_tuple)
+	{
+		store_tuple(source->old_slot, old_tuple);
+		take_unchanged_values(source);
+	}
+	passage.after = row_source_passes(source->rows, source->new_slot);
+	passage.before = old_tuple ? row_source_passes(source->rows, source->old_slot) : passage.after;
+	return passage;
 }
 
 /* The new row; true when fields are missing. */
@@ -59,7 +83,7 @@ decode_new_row(SyncRelation *source)
 	{
 		int			field = source->rows->order[n];
 
-		table->missing[field] = is_out_of_reach(source->new_slot, row_source_column(source->rows, field));
+		table->missing[field] = change_value_is_out_of_reach(source->new_slot, row_source_column(source->rows, field));
 		if (table->missing[field])
 		{
 			table->row[field].isnull = true;
@@ -109,8 +133,8 @@ require_key(const SyncTable *table, const char *operation)
 				 errhint("Add a primary key and create the sync again, or publish only inserts.")));
 }
 
-static void
-require_old_tuple(const SyncTable *table, HeapTuple tuple)
+void
+change_require_old_tuple(const SyncTable *table, HeapTuple tuple)
 {
 	if (tuple == NULL)
 		ereport(ERROR,
@@ -145,8 +169,7 @@ change_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old
 static void
 apply_insert(SyncStream *stream, SyncRelation *source, HeapTuple new_tuple)
 {
-	store_tuple(source->new_slot, new_tuple);
-	if (!row_source_passes(source->rows, source->new_slot))
+	if (!change_load(source, source->new_slot, new_tuple))
 		return;
 	if (decode_new_row(source))
 		elog(ERROR, "an inserted row of table \"%s\" lacks values", source->rows->name);
@@ -177,33 +200,20 @@ delete_old_row(SyncStream *stream, SyncRelation *source, bool full)
 	change_row(stream, source->table, ROW_DELETE, NULL, source->table->old_row, NULL);
 }
 
-/*
- * An update may bring a row into the filter, or out of it: an insert or a
- * delete for the lake.  Without the old row nothing of it has changed that the
- * filter looks at.
- */
+/* An update may bring a row into the filter, or out of it: an insert or a delete for the lake. */
 static void
 apply_update(SyncStream *stream, SyncRelation *source, bool full, HeapTuple old_tuple, HeapTuple new_tuple)
 {
 	SyncTable  *table = source->table;
-	bool		passed;
-	bool		passes;
+	UpdatePassage passage;
 
 	require_key(table, "an update");
-	store_tuple(source->new_slot, new_tuple);
-	if (old_tuple)
-	{
-		store_tuple(source->old_slot, old_tuple);
-		take_unchanged_values(source);
-	}
-	passes = row_source_passes(source->rows, source->new_slot);
-	passed = old_tuple ? row_source_passes(source->rows, source->old_slot) : passes;
-
-	if (passed && passes)
+	passage = change_load_update(source, old_tuple, new_tuple);
+	if (passage.before && passage.after)
 		apply_inner_update(stream, source, old_tuple != NULL);
-	else if (passed)
+	else if (passage.before)
 		delete_old_row(stream, source, full);
-	else if (passes)
+	else if (passage.after)
 	{
 		require_whole_row(table, decode_new_row(source));
 		change_row(stream, table, ROW_INSERT, NULL, table->row, NULL);
@@ -214,33 +224,14 @@ static void
 apply_delete(SyncStream *stream, SyncRelation *source, bool full, HeapTuple old_tuple)
 {
 	require_key(source->table, "a delete");
-	require_old_tuple(source->table, old_tuple);
-	store_tuple(source->old_slot, old_tuple);
-	if (row_source_passes(source->rows, source->old_slot))
+	change_require_old_tuple(source->table, old_tuple);
+	if (change_load(source, source->old_slot, old_tuple))
 		delete_old_row(stream, source, full);
 }
 
 static void
-change_error_context(void *arg)
+apply_to_rows(SyncStream *stream, SyncRelation *source, bool full, const ReorderBufferChange *change)
 {
-	const SyncRelation *source = arg;
-
-	errcontext("change of table \"%s\"%s", source->table->record->source_name,
-			   source->rows ? row_source_describe(source->rows) : "");
-}
-
-void
-change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const ReorderBufferChange *change)
-{
-	bool		full = relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
-	ErrorContextCallback callback;
-
-	callback.callback = change_error_context;
-	callback.arg = source;
-	callback.previous = error_context_stack;
-	error_context_stack = &callback;
-
-	relation_map_prepare(stream->map, source, relation);
 	switch (change->action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
@@ -255,5 +246,31 @@ change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const 
 		default:
 			elog(ERROR, "unexpected change of kind %d", (int) change->action);
 	}
+}
+
+static void
+change_error_context(void *arg)
+{
+	const SyncRelation *source = arg;
+
+	errcontext("change of table \"%s\"%s", source->table->record->source_name,
+			   source->rows ? row_source_describe(source->rows) : "");
+}
+
+void
+change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const ReorderBufferChange *change)
+{
+	ErrorContextCallback callback;
+
+	callback.callback = change_error_context;
+	callback.arg = source;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+
+	relation_map_prepare(stream->map, source, relation);
+	if (stream->sync->history)
+		history_apply(stream, source, change);
+	else
+		apply_to_rows(stream, source, relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL, change);
 	error_context_stack = callback.previous;
 }

@@ -19,6 +19,7 @@
 
 #include "lake/writer.h"
 #include "settings.h"
+#include "sync/history.h"
 #include "sync/initial_copy.h"
 #include "sync/row_source.h"
 #include "sync/slot.h"
@@ -33,6 +34,7 @@ typedef struct TableCopy
 	const SyncRecord *sync;
 	const SyncTableRecord *record;
 	const SyncMonitor *monitor;
+	XLogRecPtr	position;		/* of the snapshot */
 	LakeTable  *lake;
 	TableWriter *writer;
 	RowSource  *rows;			/* of the relation being scanned, or NULL */
@@ -49,10 +51,10 @@ open_target(Relation relation, const SyncRecord *sync, const SyncTableRecord *re
 
 	*replace = false;
 	if (lake)
-		*replace = source_check_target(relation, record->columns, record->ncolumns, lake, sync->slot);
+		*replace = source_check_target(relation, record->columns, record->ncolumns, sync->history, lake, sync->slot);
 	else
 		lake = lake_table_create(warehouse, sync->database, record->lake_table,
-								 source_lake_schema(relation, record->columns, record->ncolumns, sync->options));
+								 source_lake_schema(relation, record->columns, record->ncolumns, sync->history, sync->options));
 	return lake;
 }
 
@@ -67,6 +69,8 @@ copy_row(TableCopy *copy, TupleTableSlot *slot)
 	{
 		for (n = 0; n < copy->record->ncolumns; n++)
 			row_source_encode(copy->rows, n, slot, copy->row);
+		if (copy->sync->history)
+			history_describe(copy->row, copy->record->ncolumns, "+I", copy->position, copy->position, 0);
 		table_writer_append(copy->writer, ROW_INSERT, copy->row);
 	}
 	MemoryContextSwitchTo(old);
@@ -140,7 +144,7 @@ static void
 copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse, const SyncMonitor *monitor,
 		   XLogRecPtr position)
 {
-	TableCopy	copy = {.sync = sync, .record = record, .monitor = monitor};
+	TableCopy	copy = {.sync = sync, .record = record, .monitor = monitor, .position = position};
 	Relation	source;
 	CommitInfo	info;
 	bool		replace;
@@ -160,7 +164,7 @@ copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *wa
 	pgstat_report_activity(STATE_RUNNING, psprintf("initial copy of table %s", record->source_name));
 	copy.lake = open_target(source, sync, record, warehouse, &replace);
 	copy.row_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse copied row", ALLOCSET_DEFAULT_SIZES);
-	copy.row = palloc0(sizeof(Scalar) * record->ncolumns);
+	copy.row = palloc0(sizeof(Scalar) * copy.lake->schema->nfields);
 	copy.writer = table_writer_open(copy.lake, (Size) setting_sync_memory * 1024 / 2);
 	if (replace)
 		table_writer_truncate(copy.writer);

@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "sync/history.h"
 #include "sync/plugin.h"
 #include "sync/stream.h"
 
@@ -42,6 +43,7 @@ plugin_startup(LogicalDecodingContext *context, OutputPluginOptions *options, bo
 static void
 plugin_begin(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 {
+	stream_of(context)->transaction = transaction;
 	stream_of(context)->transaction_used = false;
 }
 
@@ -86,7 +88,7 @@ plugin_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Re
 
 /* The lake table of a root loses its rows with the root, and keeps those of single partitions. */
 static void
-truncate_relation(SyncStream *stream, SyncRelation *source, Relation relation)
+truncate_relation(SyncStream *stream, SyncRelation *source, Relation relation, const ReorderBufferChange *change)
 {
 	SyncTable  *table = source->table;
 
@@ -96,7 +98,10 @@ truncate_relation(SyncStream *stream, SyncRelation *source, Relation relation)
 				(errmsg_internal("TRUNCATE of partition \"%s\" alone is not replicated", RelationGetRelationName(relation))));
 		return;
 	}
-	apply_truncate(stream, table);
+	if (stream->sync->history)
+		history_truncate(stream, source, change);
+	else
+		apply_truncate(stream, table);
 	stream->transaction_used = true;
 }
 
@@ -113,7 +118,7 @@ plugin_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, 
 		SyncRelation *source = relation_map_find(stream->map, relations[i]);
 
 		if (is_wanted(source, transaction) && is_published(relation_map_actions(stream->map), change))
-			truncate_relation(stream, source, relations[i]);
+			truncate_relation(stream, source, relations[i], change);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->change_context);

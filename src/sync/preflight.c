@@ -203,12 +203,17 @@ publishes_changes(const Preflight *check)
 	return check->publication->pubactions.pubupdate || check->publication->pubactions.pubdelete;
 }
 
+static char *
+qualified_name(Relation relation)
+{
+	return psprintf("%s.%s", get_namespace_name(RelationGetNamespace(relation)), RelationGetRelationName(relation));
+}
+
 static void
 check_replica_identity(Preflight *check, Relation relation)
 {
 	if (relation->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
-		add_problem(check, psprintf("table \"%s.%s\" has REPLICA IDENTITY NOTHING",
-									get_namespace_name(RelationGetNamespace(relation)), RelationGetRelationName(relation)),
+		add_problem(check, psprintf("table \"%s\" has REPLICA IDENTITY NOTHING", qualified_name(relation)),
 					"set another one with ALTER TABLE ... REPLICA IDENTITY, or publish only inserts");
 }
 
@@ -227,6 +232,39 @@ check_key_columns(Preflight *check, const SyncTableRecord *record, const AttrNum
 	}
 }
 
+/* May values lie in the TOAST table, so that the WAL has them only when they change? */
+static bool
+has_large_columns(const SyncTableRecord *record, TupleDesc desc)
+{
+	int			i;
+
+	for (i = 0; i < record->ncolumns; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, record->columns[i] - 1);
+
+		if (column->attlen == -1 && column->attstorage != TYPSTORAGE_PLAIN)
+			return true;
+	}
+	return false;
+}
+
+/* History needs no key, but whole rows.  relation: the source, or a partition of it. */
+static void
+check_history_identity(Preflight *check, const SyncTableRecord *record, Relation source, Relation relation)
+{
+	int			nkeys;
+	bool		has_key = source_key(relation, &nkeys) != NULL;
+	const char *cure = "set REPLICA IDENTITY FULL with ALTER TABLE, or publish only inserts";
+
+	if (relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
+		return;
+	if (!has_key || relation->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
+		add_problem(check, psprintf("table \"%s\" has nothing to identify updated and deleted rows", qualified_name(relation)), cure);
+	else if (check->publication->pubactions.pubupdate && has_large_columns(record, RelationGetDescr(source)))
+		add_problem(check, psprintf("the WAL lacks large values of table \"%s\" that an update leaves unchanged, which its history needs",
+									qualified_name(relation)), cure);
+}
+
 /* What a change of a row needs: something that says which row. */
 static void
 check_identity(Preflight *check, const PublishedTable *published, const SyncTableRecord *record, Relation relation)
@@ -237,7 +275,9 @@ check_identity(Preflight *check, const PublishedTable *published, const SyncTabl
 	if (!publishes_changes(check))
 		return;
 	key = source_key(relation, &nkeys);
-	if (key != NULL)
+	if (check->sync->history)
+		check_history_identity(check, record, relation, relation);
+	else if (key != NULL)
 	{
 		check_replica_identity(check, relation);
 		check_key_columns(check, record, key, nkeys);
@@ -248,7 +288,8 @@ check_identity(Preflight *check, const PublishedTable *published, const SyncTabl
 					"make it NOT DEFERRABLE, or publish only inserts");
 	else
 		add_problem(check, psprintf("table \"%s\" has no primary key to identify updated and deleted rows", published->name),
-					"add one, or name a unique index with ALTER TABLE ... REPLICA IDENTITY USING INDEX, or publish only inserts");
+					"add one, or name a unique index with ALTER TABLE ... REPLICA IDENTITY USING INDEX, or publish only inserts, "
+					"or let the sync keep history");
 }
 
 /* The names of the columns that identify rows, in order. */
@@ -267,7 +308,8 @@ key_names(Relation relation)
 
 /* Changes of a partition must say which row of the root they mean. */
 static void
-check_partition(Preflight *check, const PublishedTable *published, Relation root, Relation partition)
+check_partition(Preflight *check, const PublishedTable *published, const SyncTableRecord *record, Relation root,
+				Relation partition)
 {
 	if (partition->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
 		add_problem(check, psprintf("partition \"%s\" of table \"%s\" is a foreign table, which is not supported",
@@ -275,6 +317,11 @@ check_partition(Preflight *check, const PublishedTable *published, Relation root
 					"leave the table out of the publication");
 	if (partition->rd_rel->relkind != RELKIND_RELATION || !publishes_changes(check))
 		return;
+	if (check->sync->history)
+	{
+		check_history_identity(check, record, root, partition);
+		return;
+	}
 	check_replica_identity(check, partition);
 	if (partition->rd_rel->relreplident == REPLICA_IDENTITY_INDEX && !equal(key_names(partition), key_names(root)))
 		add_problem(check, psprintf("partition \"%s\" of table \"%s\" has another replica identity than the table",
@@ -283,7 +330,7 @@ check_partition(Preflight *check, const PublishedTable *published, Relation root
 }
 
 static void
-check_partitions(Preflight *check, const PublishedTable *published, Relation root)
+check_partitions(Preflight *check, const PublishedTable *published, const SyncTableRecord *record, Relation root)
 {
 	ListCell   *cell;
 
@@ -291,7 +338,7 @@ check_partitions(Preflight *check, const PublishedTable *published, Relation roo
 	{
 		Relation	partition = table_open(lfirst_oid(cell), NoLock);
 
-		check_partition(check, published, root, partition);
+		check_partition(check, published, record, root, partition);
 		table_close(partition, NoLock);
 	}
 }
@@ -346,10 +393,11 @@ check_target(Preflight *check, void *arg)
 
 	if (lake)
 	{
-		(void) source_check_target(target->relation, record->columns, record->ncolumns, lake, check->sync->slot);
+		(void) source_check_target(target->relation, record->columns, record->ncolumns, check->sync->history, lake, check->sync->slot);
 		return;
 	}
-	schema = source_lake_schema(target->relation, record->columns, record->ncolumns, check->sync->options);
+	schema = source_lake_schema(target->relation, record->columns, record->ncolumns, check->sync->history,
+								check->sync->options);
 	options_check_replicable(schema, options_parse(schema), record->lake_table);
 }
 
@@ -403,7 +451,7 @@ check_table(Preflight *check, const PublishedTable *published)
 	{
 		check_identity(check, published, record, relation);
 		if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-			check_partitions(check, published, relation);
+			check_partitions(check, published, record, relation);
 		for (i = 0; i < record->ncolumns; i++)
 		{
 			ColumnArg	column = {published->name, TupleDescAttr(desc, record->columns[i] - 1)};

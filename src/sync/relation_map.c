@@ -10,6 +10,7 @@
 #include "utils/syscache.h"
 
 #include "lake/binary_row.h"
+#include "sync/history.h"
 #include "sync/published.h"
 #include "sync/relation_map.h"
 
@@ -92,7 +93,7 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	int			nfields = lake->schema->nfields;
 	LakeSnapshot *newest;
 
-	if (nfields != record->ncolumns)
+	if (nfields != record->ncolumns + (sync->history ? HISTORY_FIELDS : 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("columns of lake table \"%s\" have changed since sync \"%s\" was created", lake->name, sync->name),

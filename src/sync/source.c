@@ -11,6 +11,7 @@
 #include "utils/relcache.h"
 
 #include "compat.h"
+#include "sync/history.h"
 #include "sync/source.h"
 
 bool
@@ -174,16 +175,19 @@ lake_key(Relation relation, const AttrNumber *columns, int ncolumns, int *nkeys)
 }
 
 TableSchema *
-source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, List *options)
+source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, bool history, List *options)
 {
 	TupleDesc	desc = RelationGetDescr(relation);
-	DataField  *fields = palloc0(sizeof(DataField) * ncolumns);
+	int			nfields = ncolumns + (history ? HISTORY_FIELDS : 0);
+	DataField  *fields = palloc0(sizeof(DataField) * nfields);
 	List	   *key_names = NIL;
 	int			nkeys;
 	AttrNumber *key = lake_key(relation, columns, ncolumns, &nkeys);
 	int			i;
 
 	require_columns(relation, columns, ncolumns);
+	if (history)
+		nkeys = 0;
 	for (i = 0; i < ncolumns; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(desc, columns[i] - 1);
@@ -194,7 +198,9 @@ source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, L
 	}
 	for (i = 0; i < nkeys; i++)
 		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));
-	return schema_build(ncolumns, fields, NIL, key_names, nkeys > 0 ? with_default_bucket(options) : options, NULL);
+	for (i = ncolumns; i < nfields; i++)
+		fields[i] = history_field(i - ncolumns);
+	return schema_build(nfields, fields, NIL, key_names, nkeys > 0 ? with_default_bucket(options) : options, NULL);
 }
 
 static void
@@ -235,19 +241,19 @@ is_key_field(const TableSchema *schema, int field)
 }
 
 bool
-source_check_target(Relation relation, const AttrNumber *columns, int ncolumns,
+source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
 					LakeTable *lake, const char *commit_user)
 {
-	TableSchema *wanted = source_lake_schema(relation, columns, ncolumns, NIL);
+	TableSchema *wanted = source_lake_schema(relation, columns, ncolumns, history, NIL);
 	LakeSnapshot *newest;
 	int			i;
 
 	options_check_replicable(lake->schema, lake->options, lake->name);
-	if (lake->schema->nfields != ncolumns)
-		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, ncolumns));
+	if (lake->schema->nfields != wanted->nfields)
+		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, wanted->nfields));
 	if (lake->schema->nprimary_keys != wanted->nprimary_keys)
 		target_differs(relation, lake, "Its primary key is another one.");
-	for (i = 0; i < ncolumns; i++)
+	for (i = 0; i < wanted->nfields; i++)
 	{
 		bool		is_key = is_key_field(wanted, i);
 

@@ -38,16 +38,18 @@ extern void source_encoder_init(ColumnEncoder *encoder, const char *table, const
 /*
  * The schema of a new lake table for the columns.  Only the key is NOT NULL:
  * deletes are written with the key alone.  Without all columns of the key it
- * is an append table.
+ * is an append table, and also when it keeps history: then the fields of
+ * history.h follow.
  */
-extern TableSchema *source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, List *options);
+extern TableSchema *source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
+									   List *options);
 
 /*
  * ERROR unless the lake table is one that this sync may fill: its columns and
  * key are the source's, it can be written, and it is empty or was begun by
  * this commit user.  True in the last case: what it has is to be replaced.
  */
-extern bool source_check_target(Relation relation, const AttrNumber *columns, int ncolumns,
+extern bool source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
 								LakeTable *lake, const char *commit_user);
 
 #endif							/* STREAMHOUSE_SYNC_SOURCE_H */

@@ -48,8 +48,9 @@ typedef struct SyncStream
 	 */
 	bool		careful;
 
-	/* the transaction being decoded has rows for us */
-	bool		transaction_used;
+	/* being decoded */
+	const ReorderBufferTXN *transaction;
+	bool		transaction_used;	/* it has rows for us */
 } SyncStream;
 
 /* Decode and commit until the worker is asked to stop. */
@@ -69,6 +70,25 @@ extern void apply_flush(SyncStream *stream);
 extern void apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn);
 
 /* change.c */
+/* Is an update's row replicated before it, and after? */
+typedef struct UpdatePassage
+{
+	bool		before;
+	bool		after;
+} UpdatePassage;
+
+/* Fill a slot of the relation; true if the filter lets the row pass. */
+extern bool change_load(const SyncRelation *source, TupleTableSlot *slot, HeapTuple tuple);
+
+/* Fill both slots; old_tuple is NULL when the WAL has nothing of the old row. */
+extern UpdatePassage change_load_update(const SyncRelation *source, HeapTuple old_tuple, HeapTuple new_tuple);
+
+/* Does a value lie unchanged in the TOAST table?  Then only its place is known. */
+extern bool change_value_is_out_of_reach(const TupleTableSlot *slot, int column);
+
+/* ERROR when a delete does not say which row. */
+extern void change_require_old_tuple(const SyncTable *table, HeapTuple tuple);
+
 extern void change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const ReorderBufferChange *change);
 
 #endif							/* STREAMHOUSE_SYNC_STREAM_H */

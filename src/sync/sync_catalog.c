@@ -19,7 +19,7 @@
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
-	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied, on_unrepresentable"
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied, on_unrepresentable, history"
 
 static Datum
 tuple_value(uint64 row, int column, bool *isnull)
@@ -166,6 +166,7 @@ sync_of_row(uint64 row)
 	sync->enabled = DatumGetBool(tuple_datum(row, 8));
 	sync->copied = DatumGetBool(tuple_datum(row, 9));
 	sync->on_unrepresentable = unrepresentable_policy_parse(TextDatumGetCString(tuple_datum(row, 10)));
+	sync->history = DatumGetBool(tuple_datum(row, 11));
 	return sync;
 }
 
@@ -299,8 +300,8 @@ void
 sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 {
 	CatalogAccess access;
-	Oid			types[8] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID};
-	Datum		values[8];
+	Oid			types[9] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID};
+	Datum		values[9];
 	ListCell   *cell;
 
 	catalog_enter(&access);
@@ -312,9 +313,10 @@ sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 	values[5] = flush_interval;
 	values[6] = options;
 	values[7] = CStringGetTextDatum(policy_names[sync->on_unrepresentable]);
+	values[8] = BoolGetDatum(sync->history);
 	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options,"
-			" on_unrepresentable) VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8)",
-			SPI_OK_INSERT, 8, types, values);
+			" on_unrepresentable, history) VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9)",
+			SPI_OK_INSERT, 9, types, values);
 	foreach(cell, sync->tables)
 		insert_table(sync->name, lfirst(cell));
 	catalog_leave(&access);

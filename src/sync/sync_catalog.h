@@ -34,6 +34,7 @@ typedef struct SyncRecord
 	int64		flush_interval; /* microseconds */
 	List	   *options;		/* OptionPair *: of lake tables made by the sync */
 	UnrepresentablePolicy on_unrepresentable;
+	bool		history;		/* lake tables keep every change */
 	bool		enabled;
 	bool		copied;
 	List	   *tables;			/* SyncTableRecord *, by source oid */

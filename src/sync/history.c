@@ -1,0 +1,125 @@
+/*
+ * history.c
+ *		Tables that keep every change: a row for each, with what it was and when.
+ *
+ * They are append tables, so no row is ever looked up: sources need no key,
+ * only what makes the WAL tell of the rows (REPLICA IDENTITY FULL for all of
+ * an old row).
+ */
+#include "postgres.h"
+
+#include "compat.h"
+#include "fdw/epoch.h"
+#include "sync/history.h"
+
+DataField
+history_field(HistoryField field)
+{
+	static const char *const names[] = {"_kind", "_lsn", "_commit_lsn", "_commit_time"};
+	DataField	result = {.name = pstrdup(names[field])};
+
+	switch (field)
+	{
+		case HISTORY_KIND:
+			result.type = type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, true);
+			break;
+		case HISTORY_COMMIT_TIME:
+			result.type = type_make(TYPE_TIMESTAMP_LTZ, MAX_TIMESTAMP_PRECISION, 0, true);
+			break;
+		default:
+			result.type = type_make(TYPE_BIGINT, 0, 0, true);
+	}
+	return result;
+}
+
+void
+history_describe(Scalar *row, int ncolumns, const char *kind, XLogRecPtr lsn, XLogRecPtr commit_lsn,
+				 TimestampTz commit_time)
+{
+	Scalar	   *fields = row + ncolumns;
+
+	memset(fields, 0, sizeof(Scalar) * HISTORY_FIELDS);
+	fields[HISTORY_KIND].v.bytes.data = kind;
+	fields[HISTORY_KIND].v.bytes.length = strlen(kind);
+	fields[HISTORY_LSN].v.i64 = (int64) lsn;
+	fields[HISTORY_COMMIT_LSN].v.i64 = (int64) commit_lsn;
+	fields[HISTORY_COMMIT_TIME].v.i64 = commit_time + EPOCH_MICROS;
+	fields[HISTORY_COMMIT_TIME].isnull = commit_time == 0;
+}
+
+static void
+append_described(SyncStream *stream, SyncTable *table, const char *kind, const ReorderBufferChange *change)
+{
+	const ReorderBufferTXN *transaction = stream->transaction;
+
+	history_describe(table->row, table->record->ncolumns, kind, change->lsn, transaction->end_lsn,
+					 transaction->xact_time.commit_time);
+	apply_row(stream, table, ROW_INSERT, table->row);
+	stream->transaction_used = true;
+}
+
+/* A row as the WAL has it: of an old one perhaps only the columns that identify it. */
+static void
+append_row(SyncStream *stream, SyncRelation *source, const char *kind, const TupleTableSlot *slot,
+		   const ReorderBufferChange *change)
+{
+	SyncTable  *table = source->table;
+	int			n;
+
+	for (n = 0; n < table->record->ncolumns; n++)
+	{
+		if (change_value_is_out_of_reach(slot, row_source_column(source->rows, n)))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("the history of table \"%s\" lacks values of an update", source->rows->name),
+					 errdetail("Unchanged TOAST values are not in the WAL."),
+					 errhint("Set REPLICA IDENTITY FULL for the table, drop the sync and its lake tables, and create the sync again.")));
+		row_source_encode(source->rows, n, slot, table->row);
+	}
+	append_described(stream, table, kind, change);
+}
+
+static void
+append_update(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
+{
+	bool		has_old = compat_old_tuple(change) != NULL;
+	UpdatePassage passage = change_load_update(source, compat_old_tuple(change), compat_new_tuple(change));
+
+	if (passage.before && has_old)
+		append_row(stream, source, passage.after ? "-U" : "-D", source->old_slot, change);
+	if (passage.after)
+		append_row(stream, source, passage.before ? "+U" : "+I", source->new_slot, change);
+}
+
+void
+history_apply(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
+{
+	switch (change->action)
+	{
+		case REORDER_BUFFER_CHANGE_INSERT:
+			if (change_load(source, source->new_slot, compat_new_tuple(change)))
+				append_row(stream, source, "+I", source->new_slot, change);
+			break;
+		case REORDER_BUFFER_CHANGE_UPDATE:
+			append_update(stream, source, change);
+			break;
+		case REORDER_BUFFER_CHANGE_DELETE:
+			change_require_old_tuple(source->table, compat_old_tuple(change));
+			if (change_load(source, source->old_slot, compat_old_tuple(change)))
+				append_row(stream, source, "-D", source->old_slot, change);
+			break;
+		default:
+			elog(ERROR, "unexpected change of kind %d", (int) change->action);
+	}
+}
+
+void
+history_truncate(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
+{
+	SyncTable  *table = source->table;
+	int			i;
+
+	for (i = 0; i < table->record->ncolumns; i++)
+		table->row[i].isnull = true;
+	append_described(stream, table, "T", change);
+}
