@@ -58,6 +58,7 @@ CREATE TABLE streamhouse.sync_table (
 	source regclass NOT NULL,
 	lake_table text NOT NULL,
 	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields
+	copied boolean NOT NULL DEFAULT false,	-- the initial copy of the table is done
 	PRIMARY KEY (sync, source)
 );
 COMMENT ON TABLE streamhouse.sync_table IS 'tables of the syncs';
@@ -87,11 +88,20 @@ CREATE PROCEDURE streamhouse.resume_sync(name text)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_resume_sync';
 COMMENT ON PROCEDURE streamhouse.resume_sync IS 'start a paused sync again, or a failing one without delay';
 
+CREATE PROCEDURE streamhouse.refresh_sync(name text)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_refresh_sync';
+COMMENT ON PROCEDURE streamhouse.refresh_sync IS 'take up tables added to the publication, and leave those that were taken out';
+
+CREATE PROCEDURE streamhouse.resync_table(name text, "table" regclass)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_resync_table';
+COMMENT ON PROCEDURE streamhouse.resync_table IS 'copy a table of a sync again, with the columns that it has now';
+
 CREATE PROCEDURE streamhouse.wait_for_sync(name text, lsn pg_lsn DEFAULT NULL, timeout interval DEFAULT '1 minute')
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_wait_for_sync';
 COMMENT ON PROCEDURE streamhouse.wait_for_sync IS 'wait until what was committed up to a position (by default: until now) is in the lake';
 
-REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.alter_sync, streamhouse.drop_sync, streamhouse.pause_sync,
+REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.alter_sync, streamhouse.refresh_sync,
+	streamhouse.resync_table, streamhouse.drop_sync, streamhouse.pause_sync,
 	streamhouse.resume_sync FROM PUBLIC;
 
 CREATE FUNCTION streamhouse.sync_workers(OUT slot name, OUT pid integer, OUT state text, OUT visible_lsn pg_lsn,
@@ -117,7 +127,7 @@ LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot;
 COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does and how far it is';
 
 CREATE VIEW streamhouse.sync_tables AS
-SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", s.copied
+SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", t.copied
 FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
 COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';
 

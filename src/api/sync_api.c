@@ -40,6 +40,10 @@ PG_FUNCTION_INFO_V1(streamhouse_pause_sync);
 PGDLLEXPORT Datum streamhouse_pause_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_resume_sync);
 PGDLLEXPORT Datum streamhouse_resume_sync(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(streamhouse_refresh_sync);
+PGDLLEXPORT Datum streamhouse_refresh_sync(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(streamhouse_resync_table);
+PGDLLEXPORT Datum streamhouse_resync_table(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_wait_for_sync);
 PGDLLEXPORT Datum streamhouse_wait_for_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_sync_workers);
@@ -173,6 +177,58 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy);
 	worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
+}
+
+/* Take up new tables, or one anew; the worker copies them when it starts again. */
+static void
+take_up_tables(SyncRecord *sync, Oid only)
+{
+	List	   *left;
+	List	   *joined;
+	ListCell   *cell;
+
+	if (!sync->copied)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sync \"%s\" has not finished its initial copy", sync->name)));
+	joined = preflight_tables(sync, shared_state != NULL, only, &left);
+	foreach(cell, left)
+		sync_catalog_remove_table(sync->name, lfirst(cell));
+	foreach(cell, joined)
+		sync_catalog_add_table(sync->name, lfirst(cell));
+	if (left != NIL || joined != NIL)
+		worker_restart_sync_at_commit(sync->slot);
+}
+
+Datum
+streamhouse_refresh_sync(PG_FUNCTION_ARGS)
+{
+	require_replication_role();
+	take_up_tables(find_sync(text_argument(fcinfo, 0, "name")), InvalidOid);
+	PG_RETURN_VOID();
+}
+
+Datum
+streamhouse_resync_table(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync;
+	ListCell   *cell;
+
+	require_replication_role();
+	sync = find_sync(text_argument(fcinfo, 0, "name"));
+	foreach(cell, sync->tables)
+	{
+		if (!PG_ARGISNULL(1) && ((SyncTableRecord *) lfirst(cell))->source == PG_GETARG_OID(1))
+		{
+			take_up_tables(sync, PG_GETARG_OID(1));
+			PG_RETURN_VOID();
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("sync \"%s\" does not have that table", sync->name),
+			 errhint("See streamhouse.sync_tables.")));
+	PG_RETURN_VOID();			/* keep compiler quiet */
 }
 
 /* Is this CALL outside a transaction block, so that it may commit? */

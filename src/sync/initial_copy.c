@@ -177,14 +177,14 @@ copy_table(const SyncRecord *sync, const SyncTableRecord *record, const char *wa
 }
 
 static void
-copy_tables(const SyncRecord *sync, const char *warehouse, const SyncMonitor *monitor, XLogRecPtr position)
+copy_tables(const SyncRecord *sync, List *tables, const char *warehouse, const SyncMonitor *monitor, XLogRecPtr position)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse initial copy",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ListCell   *cell;
 
-	foreach(cell, sync->tables)
+	foreach(cell, tables)
 	{
 		copy_table(sync, lfirst(cell), warehouse, monitor, position);
 		MemoryContextReset(context);
@@ -193,23 +193,39 @@ copy_tables(const SyncRecord *sync, const char *warehouse, const SyncMonitor *mo
 	MemoryContextDelete(context);
 }
 
-void
-initial_copy(const SyncRecord *sync, const char *warehouse, const SyncMonitor *monitor)
+/* Create the slot and copy the tables under its snapshot; it is still ephemeral. */
+static void
+copy_under_slot(const char *slot, const SyncRecord *sync, List *tables, const char *warehouse,
+				const SyncMonitor *monitor)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	XLogRecPtr	position;
 
 	StartTransactionCommand();
-	position = sync_slot_create(sync->slot);
+	position = sync_slot_create(slot);
 	PushActiveSnapshot(GetTransactionSnapshot());
-	copy_tables(sync, warehouse, monitor, position);
+	copy_tables(sync, tables, warehouse, monitor, position);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
-	sync_slot_persist();
 
 	ereport(LOG,
-			(errmsg("sync \"%s\" has copied its tables as of %X/%X", sync->name, LSN_FORMAT_ARGS(position))));
+			(errmsg("sync \"%s\" has copied %d tables as of %X/%X", sync->name, list_length(tables),
+					LSN_FORMAT_ARGS(position))));
+}
+
+void
+initial_copy(const SyncRecord *sync, const char *warehouse, const SyncMonitor *monitor)
+{
+	copy_under_slot(sync->slot, sync, sync->tables, warehouse, monitor);
+	sync_slot_persist();
+}
+
+void
+initial_copy_tables(const SyncRecord *sync, List *tables, const char *warehouse, const SyncMonitor *monitor)
+{
+	copy_under_slot(psprintf("%s_copy", sync->slot), sync, tables, warehouse, monitor);
+	sync_slot_discard();
 }

@@ -15,4 +15,12 @@
  */
 extern void initial_copy(const SyncRecord *sync, const char *warehouse, const SyncMonitor *monitor);
 
+/*
+ * Copy some tables of a sync that has a slot, under the snapshot of another
+ * slot that is made for it.  Their changes up to that snapshot, which the
+ * sync's slot may still have, are then known to be in the lake.
+ */
+extern void initial_copy_tables(const SyncRecord *sync, List *tables, const char *warehouse,
+								const SyncMonitor *monitor);
+
 #endif							/* STREAMHOUSE_SYNC_INITIAL_COPY_H */

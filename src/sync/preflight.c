@@ -482,7 +482,7 @@ check_other_syncs(Preflight *check)
 		ListCell   *mine;
 		ListCell   *theirs;
 
-		if (other == NULL || strcmp(other->server, check->sync->server) != 0 ||
+		if (other == NULL || strcmp(other->name, check->sync->name) == 0 || strcmp(other->server, check->sync->server) != 0 ||
 			strcmp(other->database, check->sync->database) != 0)
 			continue;
 		foreach(mine, check->sync->tables)
@@ -499,22 +499,106 @@ check_other_syncs(Preflight *check)
 	}
 }
 
+static void
+report_problems(const Preflight *check, const char *what)
+{
+	if (check->nproblems > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sync \"%s\" cannot %s", check->sync->name, what),
+				 errdetail_internal("%s", check->problems.data)));
+}
+
+static void
+check_surroundings(Preflight *check)
+{
+	initStringInfo(&check->problems);
+	check_instance(check);
+	attempt(check, check_server, NULL);
+	check_publication(check);
+}
+
 void
 preflight(SyncRecord *sync, bool preloaded)
 {
 	Preflight	check = {.sync = sync, .preloaded = preloaded};
 	ListCell   *cell;
 
-	initStringInfo(&check.problems);
-	check_instance(&check);
-	attempt(&check, check_server, NULL);
-	check_publication(&check);
+	check_surroundings(&check);
 	foreach(cell, check.published)
 		check_table(&check, lfirst(cell));
 	check_other_syncs(&check);
-	if (check.nproblems > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sync \"%s\" cannot be created", sync->name),
-				 errdetail_internal("%s", check.problems.data)));
+	report_problems(&check, "be created");
+}
+
+/* The sync's record of a table, or NULL. */
+static SyncTableRecord *
+find_record(const SyncRecord *sync, Oid source)
+{
+	ListCell   *cell;
+
+	foreach(cell, sync->tables)
+	{
+		if (((SyncTableRecord *) lfirst(cell))->source == source)
+			return lfirst(cell);
+	}
+	return NULL;
+}
+
+static bool
+is_published(const Preflight *check, Oid source)
+{
+	ListCell   *cell;
+
+	foreach(cell, check->published)
+	{
+		if (((PublishedTable *) lfirst(cell))->relid == source)
+			return true;
+	}
+	return false;
+}
+
+/* Take out what the publication has no more, or the table that is to be taken anew. */
+static List *
+leave_tables(Preflight *check, Oid only)
+{
+	List	   *left = NIL;
+	List	   *kept = NIL;
+	ListCell   *cell;
+
+	foreach(cell, check->sync->tables)
+	{
+		SyncTableRecord *record = lfirst(cell);
+
+		if (OidIsValid(only) ? record->source == only : !is_published(check, record->source))
+			left = lappend(left, record);
+		else
+			kept = lappend(kept, record);
+	}
+	check->sync->tables = kept;
+	return left;
+}
+
+List *
+preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left)
+{
+	Preflight	check = {.sync = sync, .preloaded = preloaded};
+	int			nkept;
+	ListCell   *cell;
+
+	check_surroundings(&check);
+	*left = leave_tables(&check, only);
+	nkept = list_length(sync->tables);
+	if (OidIsValid(only) && !is_published(&check, only))
+		add_problem(&check, psprintf("the publication has no table \"%s\"", get_rel_name(only)), NULL);
+	foreach(cell, check.published)
+	{
+		Oid			relid = ((PublishedTable *) lfirst(cell))->relid;
+
+		if (OidIsValid(only) ? relid == only : find_record(sync, relid) == NULL)
+			check_table(&check, lfirst(cell));
+	}
+	check_other_syncs(&check);
+	report_problems(&check, "take up tables");
+	return list_copy_tail(sync->tables, nkept);
 }

@@ -14,4 +14,12 @@
  */
 extern void preflight(SyncRecord *sync, bool preloaded);
 
+/*
+ * The same for a sync that exists, and tables that join it: those that the
+ * publication has and the sync has not, or only the given one, which is then
+ * taken anew.  Returns their records; *left are those of the sync that the
+ * publication has no more.
+ */
+extern List *preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left);
+
 #endif							/* STREAMHOUSE_SYNC_PREFLIGHT_H */

@@ -24,7 +24,7 @@ columns_changed(const RowSource *rows, const char *detail)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("columns of table \"%s\" have changed since its sync was created", rows->name),
 			 errdetail_internal("%s", detail),
-			 errhint("Changes of columns are not replicated. Drop the sync and the lake table, and create the sync again.")));
+			 errhint("Changes of columns are not replicated. Remove the lake table and call streamhouse.resync_table.")));
 }
 
 /* One column of the source against its field. */

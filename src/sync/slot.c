@@ -93,6 +93,13 @@ sync_slot_persist(void)
 	ReplicationSlotRelease();
 }
 
+void
+sync_slot_discard(void)
+{
+	/* ephemeral, so it is dropped */
+	ReplicationSlotRelease();
+}
+
 LogicalDecodingContext *
 sync_slot_open(const char *slot, void *private_data)
 {

@@ -38,6 +38,9 @@ extern XLogRecPtr sync_slot_create(const char *slot);
 /* Let the slot outlive this process; the initial copy is in the lake. */
 extern void sync_slot_persist(void);
 
+/* Or let it go: only its snapshot was wanted. */
+extern void sync_slot_discard(void);
+
 /* Acquire it and begin to decode where it stands. */
 extern LogicalDecodingContext *sync_slot_open(const char *slot, void *private_data);
 

@@ -185,6 +185,7 @@ table_of_row(uint64 row)
 	table->columns = palloc(sizeof(AttrNumber) * table->ncolumns);
 	for (i = 0; i < table->ncolumns; i++)
 		table->columns[i] = ((int16 *) ARR_DATA_PTR(columns))[i];
+	table->copied = DatumGetBool(tuple_datum(row, 5));
 	return table;
 }
 
@@ -200,7 +201,7 @@ load_tables(SyncRecord *sync, MemoryContext context)
 	uint64		i;
 
 	values[0] = CStringGetTextDatum(sync->name);
-	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns"
+	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 ORDER BY t.source::oid",
@@ -375,8 +376,52 @@ sync_catalog_set_enabled(const char *name, bool enabled)
 				  SPI_OK_UPDATE, name);
 }
 
-void
-sync_catalog_set_copied(const char *slot)
+/* A statement about one table of a sync: $1 is the sync, $2 the source, $3 its columns. */
+static void
+execute_about_table(const char *query, int expected, const char *sync, const SyncTableRecord *table)
 {
-	execute_about("UPDATE streamhouse.sync SET copied = true WHERE slot = $1::name", SPI_OK_UPDATE, slot);
+	Oid			types[3] = {TEXTOID, REGCLASSOID, INT2ARRAYOID};
+	Datum		values[3];
+
+	values[0] = CStringGetTextDatum(sync);
+	values[1] = ObjectIdGetDatum(table->source);
+	values[2] = columns_array(table);
+	execute(query, expected, 3, types, values);
+}
+
+void
+sync_catalog_set_copied(const SyncRecord *sync, List *tables)
+{
+	CatalogAccess access;
+	ListCell   *cell;
+
+	if (!sync->copied)
+		execute_about("UPDATE streamhouse.sync SET copied = true WHERE name = $1", SPI_OK_UPDATE, sync->name);
+	catalog_enter(&access);
+	foreach(cell, tables)
+		execute_about_table("UPDATE streamhouse.sync_table SET copied = true"
+							" WHERE sync = $1 AND source = $2 AND columns = $3",
+							SPI_OK_UPDATE, sync->name, lfirst(cell));
+	catalog_leave(&access);
+}
+
+void
+sync_catalog_add_table(const char *sync, const SyncTableRecord *table)
+{
+	CatalogAccess access;
+
+	catalog_enter(&access);
+	insert_table(sync, table);
+	catalog_leave(&access);
+}
+
+void
+sync_catalog_remove_table(const char *sync, const SyncTableRecord *table)
+{
+	CatalogAccess access;
+
+	catalog_enter(&access);
+	execute_about_table("DELETE FROM streamhouse.sync_table WHERE sync = $1 AND source = $2 AND columns = $3",
+						SPI_OK_DELETE, sync, table);
+	catalog_leave(&access);
 }

@@ -22,6 +22,7 @@ typedef struct SyncTableRecord
 	char	   *lake_table;
 	int			ncolumns;
 	AttrNumber *columns;		/* of the source, in the order of the lake's fields */
+	bool		copied;			/* the initial copy is made */
 } SyncTableRecord;
 
 typedef struct SyncRecord
@@ -55,7 +56,12 @@ extern void sync_catalog_alter(const char *name, const Datum *flush_interval, co
 
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
-extern void sync_catalog_set_copied(const char *slot);
+
+/* The initial copy of these tables is made; and that of the sync, if it was not. */
+extern void sync_catalog_set_copied(const SyncRecord *sync, List *tables);
+
+extern void sync_catalog_add_table(const char *sync, const SyncTableRecord *table);
+extern void sync_catalog_remove_table(const char *sync, const SyncTableRecord *table);
 
 /* error, null or clamp; ERROR for anything else. */
 extern UnrepresentablePolicy unrepresentable_policy_parse(const char *text);

@@ -162,6 +162,7 @@ shared_sync_restart(Oid database, const char *slot)
 	{
 		worker_want(&sync->worker, database);
 		sync->worker.restart = true;
+		sync->visible = InvalidXLogRecPtr;	/* who waits, waits for the new definition */
 		if (sync->worker.latch)
 			SetLatch(sync->worker.latch);
 	}

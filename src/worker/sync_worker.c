@@ -81,7 +81,8 @@ static void
 monitor_reached(XLogRecPtr visible, TimestampTz commit_time)
 {
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	shared->visible = Max(shared->visible, visible);
+	if (!shared->worker.restart)
+		shared->visible = Max(shared->visible, visible);
 	if (commit_time != 0)
 		shared->commit_time = commit_time;
 	LWLockRelease(shared_state->lock);
@@ -148,15 +149,32 @@ load_sync(const char *slot, char **warehouse)
 }
 
 static void
-remember_copied(const SyncRecord *sync)
+remember_copied(const SyncRecord *sync, List *tables)
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	if (sync->copied)
-		return;
 	worker_begin_transaction();
-	sync_catalog_set_copied(sync->slot);
+	sync_catalog_set_copied(sync, tables);
 	worker_end_transaction(context);
+}
+
+/* Tables that joined the sync later, or are to be copied again. */
+static void
+copy_new_tables(const SyncRecord *sync, const char *warehouse)
+{
+	List	   *tables = NIL;
+	ListCell   *cell;
+
+	foreach(cell, sync->tables)
+	{
+		if (!((SyncTableRecord *) lfirst(cell))->copied)
+			tables = lappend(tables, lfirst(cell));
+	}
+	if (tables == NIL)
+		return;
+	set_phase(SYNC_COPYING);
+	initial_copy_tables(sync, tables, warehouse, &monitor);
+	remember_copied(sync, tables);
 }
 
 /* The slot that is there tells whether the initial copy was made. */
@@ -184,7 +202,10 @@ ensure_copied(const SyncRecord *sync, const char *warehouse)
 			initial_copy(sync, warehouse, &monitor);
 			break;
 	}
-	remember_copied(sync);
+	if (sync->copied)
+		copy_new_tables(sync, warehouse);
+	else
+		remember_copied(sync, sync->tables);
 }
 
 /* The lake must not know of transactions that this server does not have. */
