@@ -329,7 +329,7 @@ data_file_group_statistics(DataFileReader *reader, int field, GroupStatistics **
 {
 	const FieldMapping *mapping = &reader->mappings[field + NSYSTEM_FIELDS];
 
-	if (mapping->source != SOURCE_FILE || mapping->cast != NULL || reader->deletions != NULL)
+	if (mapping->source != SOURCE_FILE || mapping->cast != NULL || reader->live.kind != ROWS_ALL)
 		return 0;
 	return format_group_statistics(reader->format, mapping->column, out);
 }
