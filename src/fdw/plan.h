@@ -10,6 +10,14 @@
 
 #include "fdw/quals.h"
 
+/* What a scan's clauses say of the key: they equate columns of it with values. */
+typedef struct Lookup
+{
+	bool		by_key;			/* its first column: files are in its order */
+	bool		is_unique;		/* all of it: one row at most */
+	Bitmapset  *fields;
+} Lookup;
+
 /* Of a base relation, in fdw_private from GetForeignRelSize on. */
 typedef struct RelationPlan
 {
@@ -17,10 +25,14 @@ typedef struct RelationPlan
 	List	   *exact;			/* those of them that the executor need not look at */
 	QualTarget	target;			/* of expressions on the relation's columns */
 	double		total_rows;
-	double		rows;			/* physical, in the files chosen */
+	double		rows;			/* physical, in the files chosen; those to look at, by a key */
 	double		bytes;
 	int			splits;			/* that parallel workers could share; 0: they could not */
+	int			columns;		/* that are wanted of the relation */
 	bool		partitions_only;	/* filters decide on partitions as a whole */
+	bool		can_push;		/* filters may be pushed down */
+	int			merged_files;	/* merged with each other, at most; 0: none are */
+	Lookup		lookup;			/* by the relation's own clauses */
 } RelationPlan;
 
 /* The members of a ForeignScan's fdw_private. */
@@ -47,6 +59,15 @@ extern bool filters_are_exact(const RelOptInfo *input_rel, const RelationPlan *b
 
 /* plan_upper.c: the plan of a path that aggregates. */
 extern ForeignScan *make_upper_plan(ForeignPath *best_path, List *tlist);
+
+/* plan_join.c: paths that look rows up by values of other relations. */
+extern void add_lookup_paths(PlannerInfo *root, RelOptInfo *baserel);
+
+/* plan_join.c: take account of further clauses (RestrictInfo *). */
+extern void lookup_add_clauses(Lookup *lookup, List *clauses, const QualTarget *target);
+
+/* plan_join.c: what reading costs by a key. */
+extern double lookup_read_cost(const RelationPlan *plan);
 
 /* The cost of reading the files chosen, before anything is done with a row. */
 extern double relation_read_cost(const RelationPlan *plan);

@@ -60,6 +60,22 @@ classify_clauses(RelOptInfo *baserel, const ForeignRelation *foreign, RelationPl
 	return predicate_combine(PREDICATE_AND, parts);
 }
 
+static int
+count_merged_files(const List *splits)
+{
+	int			most = 0;
+	ListCell   *lc;
+
+	foreach(lc, splits)
+	{
+		const Split *split = lfirst(lc);
+
+		if (!split->raw)
+			most = Max(most, list_length(split->files));
+	}
+	return most;
+}
+
 static void
 measure_files(const ForeignRelation *foreign, const Predicate *predicate, RelationPlan *plan)
 {
@@ -74,6 +90,7 @@ measure_files(const ForeignRelation *foreign, const Predicate *predicate, Relati
 	plan->bytes = files->bytes;
 	if (lake_table_shows_state(foreign->table))
 		plan->splits = list_length(files->splits);
+	plan->merged_files = count_merged_files(files->splits);
 }
 
 /* Later callbacks look at expressions, too. */
@@ -102,11 +119,14 @@ streamhouseGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	double		selectivity;
 
 	plan->partitions_only = true;
+	plan->can_push = setting_pushdown;
 	predicate = classify_clauses(baserel, foreign, plan, old_context);
 	plan->partitions_only &= metadata_is_of_partitions(foreign->table->schema, predicate);
 	measure_files(foreign, predicate, plan);
 	MemoryContextSwitchTo(old_context);
 	keep_target(baserel, foreign, plan);
+	plan->columns = list_length(baserel->reltarget->exprs);
+	lookup_add_clauses(&plan->lookup, plan->exact, &plan->target);
 	foreign_relation_close(foreign);
 	table_close(relation, NoLock);
 	MemoryContextDelete(context);
@@ -114,12 +134,16 @@ streamhouseGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	baserel->fdw_private = plan;
 	baserel->tuples = Max(plan->total_rows, plan->rows);
 	selectivity = clauselist_selectivity(root, baserel->baserestrictinfo, 0, JOIN_INNER, NULL);
-	baserel->rows = clamp_row_est(Min(baserel->tuples * selectivity, plan->rows));
+	baserel->rows = plan->lookup.is_unique ? 1 : clamp_row_est(Min(baserel->tuples * selectivity, plan->rows));
+	if (plan->lookup.by_key)
+		plan->rows = baserel->rows;
 }
 
 double
 relation_read_cost(const RelationPlan *plan)
 {
+	if (plan->lookup.by_key)
+		return lookup_read_cost(plan);
 	return seq_page_cost * ceil(plan->bytes / BLCKSZ);
 }
 
@@ -171,7 +195,8 @@ relation_workers(const RelOptInfo *baserel)
 	const RelationPlan *plan = baserel->fdw_private;
 	double		pages = plan->rows * (baserel->reltarget->width + SizeofHeapTupleHeader) / BLCKSZ;
 
-	if (!baserel->consider_parallel || !bms_is_empty(baserel->lateral_relids) || plan->splits < 2)
+	if (plan->lookup.by_key || plan->splits < 2 ||
+		!baserel->consider_parallel || !bms_is_empty(baserel->lateral_relids))
 		return 0;
 	return Min(compute_parallel_worker(unconstify(RelOptInfo *, baserel), Max(pages, plan->bytes / BLCKSZ), -1,
 									   max_parallel_workers_per_gather),
@@ -186,6 +211,7 @@ streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	add_path(baserel, (Path *) make_scan_path(root, baserel, 0));
 	if (workers > 0)
 		add_partial_path(baserel, (Path *) make_scan_path(root, baserel, workers));
+	add_lookup_paths(root, baserel);
 }
 
 /* Mark the columns that rows are sorted by. */
@@ -232,6 +258,7 @@ streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, For
 						  List *scan_clauses, Plan *outer_plan)
 {
 	RelationPlan *plan = baserel->fdw_private;
+	QualTarget	target = plan->target;
 	List	   *local = NIL;
 	List	   *exact = NIL;
 	List	   *pushed = NIL;
@@ -239,15 +266,20 @@ streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, For
 
 	if (IS_UPPER_REL(baserel))
 		return make_upper_plan(best_path, tlist);
+	target.is_inner = best_path->path.param_info != NULL;
 	foreach(lc, scan_clauses)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		bool		is_exact = list_member_ptr(plan->exact, clause);
 
 		if (clause->pseudoconstant)
 			continue;
 		if (list_member_ptr(plan->pushed, clause))
 			pushed = lappend(pushed, clause->clause);
-		if (list_member_ptr(plan->exact, clause))
+		else if (target.is_inner && bms_overlap(clause->clause_relids, PATH_REQ_OUTER(&best_path->path)) &&
+				 qual_analyze(clause->clause, &target, &is_exact) != NULL)
+			pushed = lappend(pushed, clause->clause);
+		if (is_exact)
 			exact = lappend(exact, clause->clause);
 		else
 			local = lappend(local, clause->clause);

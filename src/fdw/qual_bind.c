@@ -25,6 +25,12 @@ qual_is_constant(const Qual *qual)
 	return qual->comparand == NULL || IsA(qual->comparand, Const);
 }
 
+int
+qual_equated_column(const Qual *qual)
+{
+	return qual->kind == QUAL_COMPARE && qual->op == PREDICATE_EQ ? qual->column : -1;
+}
+
 bool
 qual_prepare(Qual *qual, PlanState *parent)
 {

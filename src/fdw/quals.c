@@ -77,9 +77,8 @@ strip_casts(Expr *node)
 	}
 }
 
-/* The table field that an expression is, -1 if it is none. */
-static int
-column_of(Expr *node, const QualTarget *target)
+int
+qual_column_of(Expr *node, const QualTarget *target)
 {
 	Var		   *var = (Var *) strip_casts(node);
 
@@ -88,11 +87,25 @@ column_of(Expr *node, const QualTarget *target)
 	return target->fields[var->varattno - 1];
 }
 
+static bool
+contains_column(Node *node, void *varno)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno == *(const Index *) varno;
+	return expression_tree_walker(node, contains_column, varno);
+}
+
 /* Will it be known when the scan begins, and be the same for all rows? */
 static bool
-is_comparand(Expr *node)
+is_comparand(Expr *node, const QualTarget *target)
 {
-	return !contain_var_clause((Node *) node) && !contain_volatile_functions((Node *) node) &&
+	Index		varno = target->varno;
+	bool		has_variables = target->is_inner ? contains_column((Node *) node, &varno) :
+		contain_var_clause((Node *) node);
+
+	return !has_variables && !contain_volatile_functions((Node *) node) &&
 		!contain_subplans((Node *) node);
 }
 
@@ -178,15 +191,15 @@ take_comparison(Oid opno, List *args, const QualTarget *target, Comparison *out)
 	Expr	   *right = lsecond(args);
 
 	out->opno = opno;
-	out->column = column_of(left, target);
+	out->column = qual_column_of(left, target);
 	out->comparand = right;
 	if (out->column < 0)
 	{
 		out->opno = get_commutator(opno);
-		out->column = column_of(right, target);
+		out->column = qual_column_of(right, target);
 		out->comparand = left;
 	}
-	return out->column >= 0 && OidIsValid(out->opno) && is_comparand(out->comparand);
+	return out->column >= 0 && OidIsValid(out->opno) && is_comparand(out->comparand, target);
 }
 
 static Qual *
@@ -217,7 +230,7 @@ analyze_like(OpExpr *expr, const QualTarget *target, bool negated, bool *exact)
 	BytesView	prefix;
 	LikeKind	like = LIKE_OTHER;
 
-	if (negated || column_of(linitial(expr->args), target) < 0 ||
+	if (negated || qual_column_of(linitial(expr->args), target) < 0 ||
 		!take_comparison(expr->opno, expr->args, target, &comparison))
 		return NULL;
 
@@ -272,8 +285,8 @@ analyze_any(ScalarArrayOpExpr *expr, const QualTarget *target, bool negated, boo
 	PredicateOp op;
 	Oid			element_type = get_element_type(exprType((Node *) comparison.comparand));
 
-	comparison.column = column_of(linitial(expr->args), target);
-	if (comparison.column < 0 || !OidIsValid(element_type) || !is_comparand(comparison.comparand) ||
+	comparison.column = qual_column_of(linitial(expr->args), target);
+	if (comparison.column < 0 || !OidIsValid(element_type) || !is_comparand(comparison.comparand, target) ||
 		!operator_predicate(comparison.opno, false, &op) ||
 		op != (expr->useOr ? PREDICATE_EQ : PREDICATE_NE))
 		return NULL;
@@ -285,7 +298,7 @@ analyze_any(ScalarArrayOpExpr *expr, const QualTarget *target, bool negated, boo
 static Qual *
 analyze_null_test(NullTest *test, const QualTarget *target, bool negated, bool *exact)
 {
-	int			column = column_of(test->arg, target);
+	int			column = qual_column_of(test->arg, target);
 	bool		is_null = (test->nulltesttype == IS_NULL) != negated;
 
 	if (column < 0 || test->argisrow)
@@ -308,7 +321,7 @@ boolean_leaf(QualKind kind, PredicateOp op, int column, bool value, const QualTa
 static Qual *
 analyze_boolean_test(BooleanTest *test, const QualTarget *target, bool negated, bool *exact)
 {
-	int			column = column_of(test->arg, target);
+	int			column = qual_column_of(test->arg, target);
 	PredicateOp op = negated ? PREDICATE_NE : PREDICATE_EQ;
 	PredicateOp not_op = negated ? PREDICATE_EQ : PREDICATE_NE;
 
@@ -337,7 +350,7 @@ analyze_boolean_test(BooleanTest *test, const QualTarget *target, bool negated, 
 static Qual *
 analyze_boolean_column(Var *var, const QualTarget *target, bool negated, bool *exact)
 {
-	int			column = column_of((Expr *) var, target);
+	int			column = qual_column_of((Expr *) var, target);
 
 	if (column < 0 || target->schema->fields[column].type->root != TYPE_BOOLEAN)
 		return NULL;

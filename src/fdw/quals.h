@@ -28,6 +28,7 @@ typedef struct QualTarget
 	Index		varno;
 	const int  *fields;			/* by attribute number - 1, as in ForeignRelation */
 	const TableSchema *schema;
+	bool		is_inner;		/* when planning: values of other relations will be known */
 } QualTarget;
 
 typedef struct Qual Qual;
@@ -40,6 +41,12 @@ extern Qual *qual_analyze(Expr *clause, const QualTarget *target, bool *exact);
 
 /* Are all its comparands constants? */
 extern bool qual_is_constant(const Qual *qual);
+
+/* The table field that an expression is, casts that lose nothing aside; -1: it is none. */
+extern int	qual_column_of(Expr *node, const QualTarget *target);
+
+/* The column that the clause equates with one value; -1: it does not. */
+extern int	qual_equated_column(const Qual *qual);
 
 /* Make ready to evaluate comparands that are not constants; true if there are any. */
 extern bool qual_prepare(Qual *qual, PlanState *parent);

@@ -231,6 +231,19 @@ bind_quals(ForeignTableScan *scan, ExprContext *econtext)
 	return predicate_combine(PREDICATE_AND, parts);
 }
 
+/* Comparands change: what constants leave of the files is wanted again and again. */
+static void
+seek_candidates(ForeignTableScan *scan, MemoryContext context)
+{
+	ScanRequest request = {.snapshot = scan->foreign->snapshot, .truncated = scan->truncated};
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+
+	request.predicate = bind_quals(scan, NULL);
+	scan->candidates = scan_candidates(scan->foreign->table, &request);
+	scan->sought_candidates = true;
+	MemoryContextSwitchTo(old_context);
+}
+
 ScanPlan *
 foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **predicate)
 {
@@ -240,6 +253,7 @@ foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **pre
 	request.predicate = *predicate;
 	request.extra_entries = scan->pending;
 	request.truncated = scan->truncated;
+	request.candidates = scan->candidates;
 	return scan_plan(scan->foreign->table, &request);
 }
 
@@ -416,6 +430,8 @@ streamhouseReScanForeignScan(ForeignScanState *node)
 		table_reader_close(scan->reader);
 		MemoryContextReset(scan->context);
 		scan->started = false;
+		if (!scan->sought_candidates)
+			seek_candidates(scan, node->ss.ps.state->es_query_cxt);
 	}
 	else
 	{

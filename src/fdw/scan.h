@@ -46,6 +46,10 @@ typedef struct ForeignTableScan
 	List	   *pending;		/* ManifestEntry * */
 	bool		truncated;
 
+	/* once comparands have changed */
+	bool		sought_candidates;
+	const ScanCandidates *candidates;	/* files to choose from; NULL: those of the manifests */
+
 	/* from the first row on, until comparands change */
 	MemoryContext context;		/* plan, predicate and reader */
 	bool		started;

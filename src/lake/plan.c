@@ -313,6 +313,25 @@ plan_manifests(PlanState *state, const LakeSnapshot *snapshot)
 	return kept;
 }
 
+/* Those of the candidates that this transaction has not deleted, and that may matter. */
+static List *
+choose_candidates(PlanState *state, const ScanCandidates *candidates, EntrySet *deleted)
+{
+	List	   *chosen = NIL;
+	ListCell   *cell;
+
+	state->plan->counters.manifests = candidates->counters.manifests;
+	state->plan->counters.manifests_read = candidates->counters.manifests_read;
+	foreach(cell, candidates->entries)
+	{
+		ManifestEntry *entry = lfirst(cell);
+
+		if (plan_filter(entry, state) && !entry_set_contains(deleted, entry) && plan_keep(entry, state))
+			chosen = lappend(chosen, entry);
+	}
+	return chosen;
+}
+
 /* The live entries to read, published and not. */
 static List *
 plan_entries(PlanState *state, const ScanRequest *request)
@@ -323,13 +342,15 @@ plan_entries(PlanState *state, const ScanRequest *request)
 	ListCell   *cell;
 
 	live_scan_begin(&scan);
-	if (request->snapshot != NULL && !request->truncated)
+	if (request->snapshot != NULL && !request->truncated && request->candidates == NULL)
 		manifests = plan_manifests(state, request->snapshot);
 	foreach(cell, request->extra_entries)
 		visit_delete(lfirst(cell), &scan);
 	live_scan_read(&scan, state->table->location, manifests);
 	published = scan.live;
-	if (request->snapshot != NULL)
+	if (request->candidates != NULL)
+		published = choose_candidates(state, request->candidates, scan.deleted);
+	else if (request->snapshot != NULL)
 		deletion_vectors_find(state->table, request->snapshot, published);
 	scan.live = NIL;
 	foreach(cell, request->extra_entries)
@@ -632,6 +653,43 @@ plan_system_table(const LakeSnapshot *snapshot)
 	return plan;
 }
 
+static void
+plan_begin(PlanState *state, const Predicate *predicate)
+{
+	state->plan = palloc0(sizeof(ScanPlan));
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse scan planning",
+										   ALLOCSET_DEFAULT_SIZES);
+	state->partitions = bucket_map_create(state->context, 64, NULL);
+	state->buckets = bucket_map_create(state->context, 64, NULL);
+	state->pruner = scan_pruner_create(state->table, predicate);
+}
+
+static void
+plan_end(PlanState *state)
+{
+	count_partitions(state);
+	scan_pruner_free(state->pruner);
+	MemoryContextDelete(state->context);
+}
+
+ScanCandidates *
+scan_candidates(LakeTable *table, const ScanRequest *request)
+{
+	PlanState	state = {.table = table};
+	ScanRequest published = *request;
+	ScanCandidates *candidates;
+
+	if (table->view == VIEW_SYSTEM || table->view == VIEW_BINLOG || table->incremental != NULL)
+		return NULL;
+	published.extra_entries = NIL;
+	candidates = palloc0(sizeof(ScanCandidates));
+	plan_begin(&state, request->predicate);
+	candidates->entries = plan_entries(&state, &published);
+	plan_end(&state);
+	candidates->counters = state.plan->counters;
+	return candidates;
+}
+
 ScanPlan *
 scan_plan(LakeTable *table, const ScanRequest *request)
 {
@@ -648,12 +706,7 @@ scan_plan(LakeTable *table, const ScanRequest *request)
 		rows.predicate = NULL;
 		return scan_plan(table->base, &rows);
 	}
-	state.plan = palloc0(sizeof(ScanPlan));
-	state.context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse scan planning",
-										  ALLOCSET_DEFAULT_SIZES);
-	state.partitions = bucket_map_create(state.context, 64, NULL);
-	state.buckets = bucket_map_create(state.context, 64, NULL);
-	state.pruner = scan_pruner_create(table, request->predicate);
+	plan_begin(&state, request->predicate);
 	if (table->incremental != NULL)
 		plan_incremental(&state, table->incremental);
 	else
@@ -662,8 +715,6 @@ scan_plan(LakeTable *table, const ScanRequest *request)
 		foreach(cell, state.bucket_order)
 			add_bucket_splits(&state, lfirst(cell));
 	}
-	count_partitions(&state);
-	scan_pruner_free(state.pruner);
-	MemoryContextDelete(state.context);
+	plan_end(&state);
 	return state.plan;
 }

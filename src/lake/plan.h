@@ -45,16 +45,31 @@ typedef struct ScanPlan
 	int64		bytes;
 } ScanPlan;
 
+/* Files to plan from again and again, with other predicates. */
+typedef struct ScanCandidates
+{
+	List	   *entries;		/* ManifestEntry *: live and published */
+	ScanCounters counters;		/* of the manifests */
+} ScanCandidates;
+
 typedef struct ScanRequest
 {
 	const LakeSnapshot *snapshot;	/* NULL: a table without snapshots */
 	const Predicate *predicate; /* over table fields; NULL none.  Only prunes */
 	List	   *extra_entries;	/* ManifestEntry *: unpublished files of this transaction */
 	bool		truncated;		/* ignore the snapshot's files: this transaction truncated the table */
+	const ScanCandidates *candidates;	/* the snapshot's files, read before; NULL: not yet */
 } ScanRequest;
 
 /* ERROR, naming it, when a file is in a format or of a kind that cannot be read. */
 extern ScanPlan *scan_plan(LakeTable *table, const ScanRequest *request);
+
+/*
+ * The files of a request's snapshot that its predicate leaves, for requests
+ * with stronger ones; in CurrentMemoryContext, as long as they are planned from.
+ * NULL when such a request cannot be made: of a view of another kind of rows.
+ */
+extern ScanCandidates *scan_candidates(LakeTable *table, const ScanRequest *request);
 
 /*
  * All live entries (ManifestEntry *) of a snapshot, after ADD/DELETE
