@@ -9,6 +9,7 @@
 #include "utils/guc.h"
 
 #include "settings.h"
+#include "storage/cache.h"
 
 char	   *setting_as_of = NULL;
 bool		setting_maintenance = true;
@@ -47,6 +48,17 @@ settings_init(void)
 							24 * 60 * 60,
 							PGC_SIGHUP,
 							GUC_UNIT_S,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.metadata_cache_size",
+							"Memory of a session for what it has read of manifests and of data files' footers.",
+							"0 keeps nothing.",
+							&cache_limit,
+							64 * 1024,
+							0,
+							MAX_KILOBYTES,
+							PGC_USERSET,
+							GUC_UNIT_KB,
 							NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("streamhouse.pushdown",

@@ -10,11 +10,17 @@
 #include "format/record.h"
 #include "lake/path.h"
 #include "lake/simple_stats.h"
+#include "miscadmin.h"
+#include "storage/cache.h"
+#include "utils/memutils.h"
 
 #define ENTRY_VERSION 2
 
 /* No writer has more levels than this; it keeps arrays by level small. */
 #define MAX_LEVEL 1000
+
+/* Entries in memory take up to so many times the bytes of their file. */
+#define DECODED_FACTOR 16
 
 /* A data file as it is decoded. */
 typedef struct FileRecord
@@ -150,16 +156,74 @@ read_entry(void *data, void *arg)
 	reader->callback(&record->entry, reader->arg);
 }
 
+static void
+read_entries(const char *path, int64 size, ManifestEntryCallback callback, void *arg)
+{
+	EntryReader reader = {.path = path, .callback = callback, .arg = arg};
+
+	record_read_file(path, size, &entry_layout, read_entry, &reader);
+}
+
+/* All entries of a manifest, as the cache keeps them */
+typedef struct KeptEntries
+{
+	MemoryContext context;
+	List	   *entries;		/* ManifestEntry * */
+} KeptEntries;
+
+static void
+keep_entry(const ManifestEntry *entry, void *arg)
+{
+	KeptEntries *kept = arg;
+	MemoryContext old = MemoryContextSwitchTo(kept->context);
+
+	kept->entries = lappend(kept->entries, manifest_entry_copy(entry));
+	MemoryContextSwitchTo(old);
+}
+
+/* The entries from the cache, or read into it; in use until CurrentMemoryContext is gone. */
+static const KeptEntries *
+load_entries(const char *path, int64 size)
+{
+	const KeptEntries *found = cache_get(CACHE_MANIFEST, path, size);
+	MemoryContext context;
+	KeptEntries *kept;
+
+	if (found != NULL)
+		return found;
+	context = cache_context_create();
+	kept = MemoryContextAllocZero(context, sizeof(KeptEntries));
+	kept->context = context;
+	read_entries(path, size, keep_entry, kept);
+	if (cache_has_room(MemoryContextMemAllocated(context, true)))
+		cache_put(CACHE_MANIFEST, path, size, context, kept);
+	return kept;
+}
+
 void
 manifest_read(const char *table_location, const ManifestFileMeta *meta, ManifestEntryCallback callback, void *arg)
 {
-	EntryReader reader = {
-		.path = manifest_path(table_location, meta->file_name),
-		.callback = callback,
-		.arg = arg,
-	};
+	char	   *path = manifest_path(table_location, meta->file_name);
+	MemoryContext old;
+	MemoryContext use;
+	const KeptEntries *kept;
+	ListCell   *lc;
 
-	record_read_file(reader.path, meta->file_size, &entry_layout, read_entry, &reader);
+	if (!cache_has_room((Size) meta->file_size * DECODED_FACTOR))
+	{
+		read_entries(path, meta->file_size, callback, arg);
+		return;
+	}
+	use = AllocSetContextCreate(CurrentMemoryContext, "streamhouse manifest", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(use);
+	kept = load_entries(path, meta->file_size);
+	MemoryContextSwitchTo(old);
+	foreach(lc, kept->entries)
+	{
+		CHECK_FOR_INTERRUPTS();
+		callback(lfirst(lc), arg);
+	}
+	MemoryContextDelete(use);
 }
 
 bool

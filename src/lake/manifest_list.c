@@ -9,7 +9,9 @@
 #include "format/record.h"
 #include "lake/path.h"
 #include "lake/simple_stats.h"
+#include "storage/cache.h"
 #include "storage/storage.h"
+#include "utils/memutils.h"
 
 #define LIST_VERSION 2
 
@@ -119,9 +121,33 @@ List *
 manifest_list_read(const char *table_location, const char *name, int64 size)
 {
 	ListCollector collector = {.path = manifest_path(table_location, name)};
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext use = AllocSetContextCreate(caller, "streamhouse manifest list", ALLOCSET_SMALL_SIZES);
+	List	   *metas = NIL;
+	const List *const *kept;
+	ListCell   *lc;
 
-	record_read_file(collector.path, size, &list_layout, collect_meta, &collector);
-	return collector.metas;
+	MemoryContextSwitchTo(use);
+	kept = cache_get(CACHE_MANIFEST_LIST, collector.path, size);
+	if (kept == NULL)
+	{
+		MemoryContext context = cache_context_create();
+		List	  **value;
+
+		MemoryContextSwitchTo(context);
+		record_read_file(collector.path, size, &list_layout, collect_meta, &collector);
+		value = palloc(sizeof(List *));
+		*value = collector.metas;
+		MemoryContextSwitchTo(use);
+		kept = (const List *const *) value;
+		if (cache_has_room(MemoryContextMemAllocated(context, true)))
+			cache_put(CACHE_MANIFEST_LIST, collector.path, size, context, value);
+	}
+	MemoryContextSwitchTo(caller);
+	foreach(lc, *kept)
+		metas = lappend(metas, manifest_file_meta_copy(lfirst(lc)));
+	MemoryContextDelete(use);
+	return metas;
 }
 
 /* Writing */

@@ -10,6 +10,7 @@
 
 #include "format/parquet/footer.h"
 #include "format/parquet/parquet_format.h"
+#include "storage/cache.h"
 
 #define TAIL_BYTES (64 * 1024)
 #define MAGIC_BYTES 4
@@ -77,12 +78,71 @@ check_magic(const ParquetFile *file, const char *magic)
 		parquet_damaged(file->path, NULL, "It does not end as a Parquet file does.");
 }
 
+/* Where the metadata lies, as the last length bytes say. */
+static uint32
+footer_length_of(const ParquetFile *file, const char *tail, size_t length, uint64 size)
+{
+	const char *trailer = tail + length - TRAILER_BYTES;
+	uint32		footer_length;
+
+	check_magic(file, trailer + sizeof(footer_length));
+	memcpy(&footer_length, trailer, sizeof(footer_length));
+	if (footer_length > size - MAGIC_BYTES - TRAILER_BYTES)
+		parquet_damaged(file->path, NULL, "The length of its metadata is impossible.");
+	return footer_length;
+}
+
+/* The end of a file with all of its metadata */
+typedef struct FileEnd
+{
+	const char *tail;
+	size_t		length;
+	uint32		footer_length;
+} FileEnd;
+
+static FileEnd *
+read_end(ParquetFile *file, uint64 size)
+{
+	FileEnd    *end = palloc(sizeof(FileEnd));
+	char	   *tail;
+
+	end->length = Min(size, TAIL_BYTES);
+	tail = read_tail(file, size, end->length);
+	end->footer_length = footer_length_of(file, tail, end->length, size);
+	if (end->footer_length > end->length - TRAILER_BYTES)
+	{
+		pfree(tail);
+		end->length = (size_t) end->footer_length + TRAILER_BYTES;
+		tail = read_tail(file, size, end->length);
+	}
+	end->tail = tail;
+	return end;
+}
+
+/* The end from the cache, or read into it. */
+static const FileEnd *
+load_end(ParquetFile *file, uint64 size)
+{
+	const FileEnd *found = cache_get(CACHE_PARQUET_FOOTER, file->path, (int64) size);
+	MemoryContext context;
+	MemoryContext old;
+	FileEnd    *end;
+
+	if (found != NULL || !cache_has_room(TAIL_BYTES))
+		return found != NULL ? found : read_end(file, size);
+	context = cache_context_create();
+	old = MemoryContextSwitchTo(context);
+	end = read_end(file, size);
+	MemoryContextSwitchTo(old);
+	if (cache_has_room(end->length))
+		cache_put(CACHE_PARQUET_FOOTER, file->path, (int64) size, context, end);
+	return end;
+}
+
 void
 parquet_file_open(ParquetFile *file, StorageFile *storage, uint64 size, FormatCounters *counters)
 {
-	size_t		length;
-	const char *trailer;
-	uint32		footer_length;
+	const FileEnd *end;
 
 	file->storage = storage;
 	file->path = storage_file_path(storage);
@@ -91,23 +151,10 @@ parquet_file_open(ParquetFile *file, StorageFile *storage, uint64 size, FormatCo
 		size = storage_file_size(storage);
 	if (size < MAGIC_BYTES + TRAILER_BYTES)
 		parquet_damaged(file->path, NULL, "It is too short for a Parquet file.");
-
-	length = Min(size, TAIL_BYTES);
-	file->tail = read_tail(file, size, length);
-	trailer = file->tail + length - TRAILER_BYTES;
-	check_magic(file, trailer + sizeof(footer_length));
-	memcpy(&footer_length, trailer, sizeof(footer_length));
-	if (footer_length > size - MAGIC_BYTES - TRAILER_BYTES)
-		parquet_damaged(file->path, NULL, "The length of its metadata is impossible.");
-
-	if (footer_length > length - TRAILER_BYTES)
-	{
-		pfree(file->tail);
-		length = (size_t) footer_length + TRAILER_BYTES;
-		file->tail = read_tail(file, size, length);
-	}
-	file->tail_start = size - length;
-	file->footer = file->tail + length - TRAILER_BYTES - footer_length;
-	file->footer_length = footer_length;
-	file->data_end = size - TRAILER_BYTES - footer_length;
+	end = load_end(file, size);
+	file->tail = end->tail;
+	file->tail_start = size - end->length;
+	file->footer = end->tail + end->length - TRAILER_BYTES - end->footer_length;
+	file->footer_length = end->footer_length;
+	file->data_end = size - TRAILER_BYTES - end->footer_length;
 }

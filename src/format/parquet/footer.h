@@ -15,7 +15,7 @@ typedef struct ParquetFile
 	StorageFile *storage;
 	const char *path;
 	uint64		data_end;		/* pages and indexes lie before this */
-	char	   *tail;			/* the last bytes of the file, padded */
+	const char *tail;			/* the last bytes of the file, padded */
 	uint64		tail_start;
 	const char *footer;			/* the metadata, encoded */
 	uint32		footer_length;
