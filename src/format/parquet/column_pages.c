@@ -196,11 +196,13 @@ jump_to_page(ParquetColumn *column, int64 row)
 {
 	int			number = offset_index_find(column->offsets, row);
 	const PageLocation *page = &column->offsets->pages[number];
+	/* behind a gap only this page is surely wanted; if the next is, too, read ahead from there */
+	uint64		stop = page->offset == column->pages.position ? page->read_end : page->end;
 
 	column->file->counters->pages_skipped += number - column->next_page;
 	column->next_page = number;
 	column->page_end = page->first_row;
-	chunk_reader_seek(&column->pages, page->offset, page->read_end);
+	chunk_reader_seek(&column->pages, page->offset, stop);
 }
 
 /* The rows of the page just begun, as far as one can know before it is read. */
