@@ -6,6 +6,7 @@
 
 #include "lake/column_join.h"
 #include "lake/data_file.h"
+#include "lake/file_index.h"
 #include "lake/incremental.h"
 #include "lake/merge.h"
 #include "lake/read.h"
@@ -91,6 +92,14 @@ system_read_field(void *state, int field, const int32 *selection, int nselected,
 	system_reader_read_field(state, field, selection, nselected, out);
 }
 
+/* Of a file whose index excludes all of its rows */
+static int
+nothing_next(void *state)
+{
+	return 0;
+}
+
+static const RowSourceRoutine no_source = {nothing_next, NULL};
 static const RowSourceRoutine file_source = {file_next, file_read_field};
 static const RowSourceRoutine merge_source = {merge_next, merge_read_field};
 static const RowSourceRoutine join_source = {join_next, join_read_field};
@@ -125,10 +134,17 @@ system_fields(const LakeTable *table, const RowSourceOptions *options)
 static void
 open_file(RowSource *source, const Split *split, const DataFileMeta *file, const RowSourceOptions *options)
 {
+	char	   *path = lake_data_file_path(source->table, split->partition, split->bucket, file);
+	RowSet		rows = file_index_rows(source->table, file, path, options->filter);
+
+	source->routine = &no_source;
+	if (rows.kind == ROWS_NONE)
+		return;
 	source->has_system_columns = source->table->has_primary_key;
 	source->file = data_file_open(source->table, split->partition, split->bucket, file,
 								  source->has_system_columns ? system_fields(source->table, options) : options->fields,
 								  options->nfields, options->filter, options->counters);
+	data_file_restrict(source->file, rows);
 	source->routine = &file_source;
 	source->state = source->file;
 }
