@@ -64,6 +64,12 @@ unite_theta(Aggregator *aggregator, Scalar *accumulator, const Scalar *input)
 	unite(aggregator, theta_sketch_unite, "compact theta sketch", accumulator, input);
 }
 
+static void
+unite_hll(Aggregator *aggregator, Scalar *accumulator, const Scalar *input)
+{
+	unite(aggregator, hll_sketch_unite, "HLL sketch", accumulator, input);
+}
+
 const AggregateFunction aggregate_rbm32 = {
 	.name = "rbm32",
 	.accepts = accepts_bytes,
@@ -80,4 +86,10 @@ const AggregateFunction aggregate_theta_sketch = {
 	.name = "theta_sketch",
 	.accepts = accepts_bytes,
 	.aggregate = unite_theta
+};
+
+const AggregateFunction aggregate_hll_sketch = {
+	.name = "hll_sketch",
+	.accepts = accepts_bytes,
+	.aggregate = unite_hll
 };

@@ -24,6 +24,7 @@ static const AggregateFunction *const functions[] = {
 	&aggregate_rbm32,
 	&aggregate_rbm64,
 	&aggregate_theta_sketch,
+	&aggregate_hll_sketch,
 	&aggregate_collect,
 	&aggregate_merge_map,
 	&aggregate_nested_update,

@@ -93,6 +93,7 @@ extern const AggregateFunction aggregate_listagg;
 extern const AggregateFunction aggregate_rbm32;
 extern const AggregateFunction aggregate_rbm64;
 extern const AggregateFunction aggregate_theta_sketch;
+extern const AggregateFunction aggregate_hll_sketch;
 
 /* aggregate_nested.c */
 extern const AggregateFunction aggregate_collect;

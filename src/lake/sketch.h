@@ -11,5 +11,6 @@
 
 /* Append the union of two sketches; false if one of them is not sound.  Leaves garbage in CurrentMemoryContext. */
 extern bool theta_sketch_unite(BytesView a, BytesView b, StringInfo out);
+extern bool hll_sketch_unite(BytesView a, BytesView b, StringInfo out);
 
 #endif							/* STREAMHOUSE_SKETCH_H */
