@@ -178,6 +178,9 @@ open_chunk(ParquetColumn *column)
 		const PageLocation *first = &column->offsets->pages[0];
 		uint64		stop = column->ranges[0].start < first[1].first_row ? first->read_end : first->offset;
 
+		/* the data page that begins the chunk leaves no room for a dictionary */
+		if (column->pages.start == first->offset && column->offsets->npages > 0)
+			return;
 		chunk_reader_seek(&column->pages, column->pages.start, stop);
 	}
 	if (!page_header_next(&column->pages, &column->header))
