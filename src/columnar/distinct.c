@@ -34,6 +34,7 @@ struct DistinctCount
 	int32	   *rows;
 	int32	   *found;
 	bool	   *seen;			/* by dictionary code */
+	uint64		seen_id;		/* of that dictionary */
 	int			seen_capacity;
 };
 
@@ -97,35 +98,60 @@ may_add(DistinctCount *distinct, int nrows)
 	return true;
 }
 
-/* Rows without null, one for each entry of a dictionary if that is enough; how many. */
-static int
-choose_rows(DistinctCount *distinct, const Vector *values, const int32 *rows, int nrows)
+/* Forget which entries of the dictionary were seen, if it is another. */
+static void
+begin_dictionary(DistinctCount *distinct, const Vector *values)
 {
-	bool		by_code = values->codes != NULL && !distinct->grouped;
-	int			chosen = 0;
-
-	if (by_code && values->dictionary_size > distinct->seen_capacity)
+	if (values->dictionary_id != 0 && values->dictionary_id == distinct->seen_id)
+		return;
+	distinct->seen_id = values->dictionary_id;
+	if (values->dictionary_size > distinct->seen_capacity)
 	{
 		if (distinct->seen != NULL)
 			pfree(distinct->seen);
 		distinct->seen = (bool *) MemoryContextAllocHuge(distinct->context, values->dictionary_size);
 		distinct->seen_capacity = values->dictionary_size;
 	}
-	if (by_code)
-		memset(distinct->seen, false, values->dictionary_size);
+	memset(distinct->seen, false, values->dictionary_size);
+}
+
+/* The first rows of entries of a dictionary, where rows are not grouped; how many. */
+static int
+choose_entries(DistinctCount *distinct, const Vector *values, const int32 *rows, int nrows)
+{
+	const bool *nulls = values->has_nulls ? values->nulls : NULL;
+	const int32 *codes = values->codes;
+	bool	   *seen;
+	int			chosen = 0;
+
+	begin_dictionary(distinct, values);
+	seen = distinct->seen;
 	for (int i = 0; i < nrows; i++)
 	{
 		int32		row = rows != NULL ? rows[i] : i;
 
-		if (values->has_nulls && values->nulls[row])
+		if ((nulls != NULL && nulls[row]) || seen[codes[row]])
 			continue;
-		if (by_code)
-		{
-			if (distinct->seen[values->codes[row]])
-				continue;
-			distinct->seen[values->codes[row]] = true;
-		}
+		seen[codes[row]] = true;
 		distinct->rows[chosen++] = row;
+	}
+	return chosen;
+}
+
+/* Rows without null; how many. */
+static int
+choose_rows(DistinctCount *distinct, const Vector *values, const int32 *rows, int nrows)
+{
+	int			chosen = 0;
+
+	if (values->codes != NULL && !distinct->grouped)
+		return choose_entries(distinct, values, rows, nrows);
+	for (int i = 0; i < nrows; i++)
+	{
+		int32		row = rows != NULL ? rows[i] : i;
+
+		distinct->rows[chosen] = row;
+		chosen += !(values->has_nulls && values->nulls[row]);
 	}
 	return chosen;
 }

@@ -4,7 +4,7 @@
  *
  * A hash table with open addressing over entries in the order of their
  * numbers; the bytes lie in an arena.  A dictionary-encoded vector asks for
- * each entry of its dictionary once a batch, and rows look their code up.
+ * each entry of its dictionary once, and rows look their code up.
  */
 #include "postgres.h"
 
@@ -36,6 +36,7 @@ struct StringTable
 	Size		room;
 	Size		arena_bytes;
 	/* codes of a vector's dictionary: valid where the stamp is the present one */
+	uint64		dictionary_id;
 	int			dictionary_capacity;
 	int32	   *dictionary_codes;
 	uint32	   *stamps;
@@ -131,10 +132,15 @@ find(StringTable *table, BytesView string, bool add)
 	return table->count++;
 }
 
-/* Forget the codes of the dictionary before, and make room for those of this one. */
+/* Forget the codes of the dictionary before, if it was another, and make room for those of this one. */
 static void
-begin_dictionary(StringTable *table, int size)
+begin_dictionary(StringTable *table, const Vector *vector)
 {
+	int			size = vector->dictionary_size;
+
+	if (vector->dictionary_id != 0 && vector->dictionary_id == table->dictionary_id)
+		return;
+	table->dictionary_id = vector->dictionary_id;
 	if (size > table->dictionary_capacity)
 	{
 		if (table->stamps != NULL)
@@ -169,7 +175,7 @@ code_of_entry(StringTable *table, const Vector *vector, int32 entry, bool add)
 static void
 codes_of_dictionary(StringTable *table, const Vector *vector, const int32 *rows, int nrows, bool add, int32 *codes)
 {
-	begin_dictionary(table, vector->dictionary_size);
+	begin_dictionary(table, vector);
 	for (int i = 0; i < nrows; i++)
 	{
 		int32		row = rows != NULL ? rows[i] : i;

@@ -136,6 +136,14 @@ vector_reserve(Vector *vector, int64 capacity)
 	}
 }
 
+uint64
+vector_new_dictionary_id(void)
+{
+	static uint64 last = 0;
+
+	return ++last;
+}
+
 /* Forget nulls, dictionary and elements. */
 void
 vector_reset(Vector *vector)
@@ -144,6 +152,7 @@ vector_reset(Vector *vector)
 	vector->codes = NULL;
 	vector->dictionary = NULL;
 	vector->dictionary_size = 0;
+	vector->dictionary_id = 0;
 	vector->filled = 0;
 	for (int i = 0; i < vector->nchildren; i++)
 		vector_reset(vector->children[i]);
@@ -202,6 +211,7 @@ vector_flatten(Vector *vector, const int32 *selection, int nselected)
 	vector->codes = NULL;
 	vector->dictionary = NULL;
 	vector->dictionary_size = 0;
+	vector->dictionary_id = 0;
 }
 
 /* Make every row null. */

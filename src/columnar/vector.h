@@ -98,6 +98,7 @@ typedef struct Vector
 	int32	   *codes;			/* NULL, or see above: capacity entries */
 	const BytesView *dictionary;
 	int			dictionary_size;
+	uint64		dictionary_id;	/* tells one from others; 0: not known */
 	int32	   *codes_buffer;	/* where codes points when it is set */
 	int			nchildren;
 	struct Vector **children;
@@ -120,6 +121,9 @@ extern Batch *batch_create(int ncolumns, const DataType *const *types, int capac
 
 /* Make room for capacity rows at least; rows stay what they are.  Lists' children keep their own room. */
 extern void vector_reserve(Vector *vector, int64 capacity);
+
+/* A number for a dictionary that no other has had. */
+extern uint64 vector_new_dictionary_id(void);
 
 /* Forget nulls, dictionary and elements. */
 extern void vector_reset(Vector *vector);

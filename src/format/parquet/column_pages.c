@@ -130,6 +130,7 @@ decode_dictionary(ParquetColumn *column, const uint8 *data, size_t length, int32
 	out = palloc_extended(Max((size_t) count, 1) * size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	column->dictionary = out;
 	column->dictionary_size = count;
+	column->dictionary_id = vector_new_dictionary_id();
 	if (column->conversion.convert == NULL)
 	{
 		values.read(&values, count, out);

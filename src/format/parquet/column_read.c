@@ -182,6 +182,7 @@ give_up_codes(Vector *out, int nrows)
 	out->codes = NULL;
 	out->dictionary = NULL;
 	out->dictionary_size = 0;
+	out->dictionary_id = 0;
 }
 
 /* Rows of the loaded page into out; coded: the batch has codes so far. */
@@ -226,6 +227,7 @@ read_span(ParquetColumn *column, int64 start, int count, Vector *out, int at, bo
 			out->codes = out->codes_buffer;
 			out->dictionary = column->dictionary;
 			out->dictionary_size = column->dictionary_size;
+			out->dictionary_id = column->dictionary_id;
 		}
 		else if (!coded)
 			give_up_codes(out, at);

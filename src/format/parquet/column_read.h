@@ -43,6 +43,7 @@ typedef struct ParquetColumn
 	int			next_page;		/* number of the page after the current one */
 	void	   *dictionary;		/* in the wanted form; NULL: none */
 	int32		dictionary_size;
+	uint64		dictionary_id;
 
 	/* the page; rows of it begin at page_start, the next one at page_end */
 	PageHeader	header;
