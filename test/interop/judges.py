@@ -55,7 +55,7 @@ class Python:
         builder = self.catalog.get_table(table).new_read_builder()
         arrow = builder.new_read().to_arrow(builder.new_scan().plan().splits())
         columns = [column.to_pylist() for column in arrow.columns] if arrow is not None else []
-        return sorted_rows([[plain(text(v), t) for v, t in zip(row, types)] for row in zip(*columns)])
+        return sorted_rows([[nested(v, t) if is_nested(t) else plain(text(v), t) for v, t in zip(row, types)] for row in zip(*columns)])
 
 
 def text(value):
@@ -103,15 +103,23 @@ class Sql:
             "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum", (relation,))]
 
     def rows(self, relation, types, where=""):
-        select = ", ".join('"%s"::text' % c.replace('"', '""') for c in self.columns(relation))
+        select = ", ".join(('to_jsonb("%s")::text' if is_nested(t) else '"%s"::text') % c.replace('"', '""')
+                           for c, t in zip(self.columns(relation), types))
         rows = self.run("SELECT %s FROM %s %s" % (select, relation, where))
         return sorted_rows([[plain(v, t) for v, t in zip(row, types)] for row in rows])
+
+
+def is_nested(kind):
+    """Types are given as schema files have them: nested ones as objects, VARIANT apart."""
+    return isinstance(kind, dict) or kind == "VARIANT"
 
 
 def plain(value, kind):
     """One text form a type, whoever printed the value; kind is the first word of the Paimon type."""
     if value is None:
         return None
+    if is_nested(kind):
+        return nested(json.loads(value, parse_int=str, parse_float=str), kind)
     kind = kind.split("(")[0].split()[0]
     if kind == "BOOLEAN":
         return value.lower()
@@ -130,10 +138,42 @@ def plain(value, kind):
         head, _, fraction = value.partition(".")
         return head + "." + fraction.ljust(3, "0")[:3]
     if kind.startswith("TIMESTAMP"):
-        value = value.replace("T", " ").removesuffix("+00")
+        value = value.replace("T", " ").removesuffix("+00").removesuffix("+00:00")
         head, _, fraction = value.partition(".")
         return head + "." + fraction.ljust(6, "0")[:6]
     return value
+
+
+def nested(value, kind):
+    """The same for a nested value, of JSON or of Python: lists of elements, of pairs by their keys, of a row's fields."""
+    if value is None:
+        return None
+    if kind == "VARIANT":
+        return variant(value)
+    if not isinstance(kind, dict):
+        return plain(text(value), kind)
+    word = kind["type"].split()[0]
+    if word == "ARRAY":
+        return [nested(v, kind["element"]) for v in value]
+    if word == "ROW":
+        fields = kind["fields"]
+        values = [value[f["name"]] for f in fields] if isinstance(value, dict) else value
+        return [nested(v, f["type"]) for v, f in zip(values, fields)]
+    key, element = (kind["key"], kind["value"]) if word == "MAP" else (kind["element"], "INT")
+    pairs = value.items() if isinstance(value, dict) else value
+    return sorted_rows([[nested(k, key), nested(v, element)] for k, v in pairs])
+
+
+def variant(value):
+    """Numbers are equal that JSON has as equal."""
+    if isinstance(value, dict):
+        return {k: variant(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [variant(v) for v in value]
+    try:
+        return str(Decimal(value).normalize())
+    except (ArithmeticError, TypeError, ValueError):
+        return value
 
 
 def sorted_rows(rows):

@@ -5,6 +5,7 @@ run.py --dsn DSN --warehouse FOLDER --classpath CP [--only REGEX]
 Prints "ok - ..." and "not ok - ..." lines, and at the end "N passed, N failed".
 """
 import argparse
+import json
 import re
 import sys
 import threading
@@ -13,7 +14,7 @@ from random import Random
 
 import psycopg2
 
-from judges import Java, Python, Sql
+from judges import Java, Python, Sql, is_nested, plain, sorted_rows
 
 TYPES = [
     ("b", "BOOLEAN", "boolean"), ("ti", "TINYINT", "smallint"), ("si", "SMALLINT", "smallint"), ("i", "INT", "integer"),
@@ -266,6 +267,125 @@ class Tests:
         self.equal("a table with a changelog producer is read", self.sql.rows("interop.refuse_producer", ["INT", "INT"]), [["1", "1"]])
         error = self.sql.error("INSERT INTO interop.refuse_producer VALUES (2, 2)")
         self.check("and refused for writing", None if "changelog-producer" in error else "the answer was: " + error)
+
+    # ---- nested types ----
+
+    NESTED = {
+        "ai": {"type": "ARRAY", "element": "INT"}, "ann": {"type": "ARRAY", "element": "BIGINT NOT NULL"},
+        "astr": {"type": "ARRAY", "element": "STRING"}, "ad": {"type": "ARRAY", "element": "DECIMAL(20, 2)"},
+        "at": {"type": "ARRAY", "element": "TIMESTAMP(6)"}, "aby": {"type": "ARRAY", "element": "BYTES"}, "ada": {"type": "ARRAY", "element": "DATE"},
+        "aa": {"type": "ARRAY", "element": {"type": "ARRAY", "element": "BOOLEAN"}},
+        "m": {"type": "MAP", "key": "STRING NOT NULL", "value": "INT"}, "mi": {"type": "MAP", "key": "INT NOT NULL", "value": "DECIMAL(10, 2)"},
+        "mm": {"type": "MAP", "key": "STRING NOT NULL", "value": {"type": "MAP", "key": "BIGINT NOT NULL", "value": "DOUBLE"}},
+        "r": {"type": "ROW", "fields": [{"name": "x", "type": "INT"}, {"name": "y", "type": "VARCHAR(20)"}, {"name": "z", "type": "FLOAT"}]},
+        "ra": {"type": "ROW", "fields": [{"name": "tags", "type": {"type": "ARRAY", "element": "STRING"}},
+                                         {"name": "inner", "type": {"type": "ROW", "fields": [{"name": "d", "type": "DATE"}]}},
+                                         {"name": "props", "type": {"type": "MAP", "key": "STRING NOT NULL", "value": "STRING"}}]},
+        "ar": {"type": "ARRAY", "element": {"type": "ROW", "fields": [{"name": "k", "type": "STRING"}, {"name": "v", "type": {"type": "ARRAY", "element": "SMALLINT"}}]}},
+        "mr": {"type": "MAP", "key": "STRING NOT NULL", "value": {"type": "ROW", "fields": [{"name": "p", "type": "TIME(3)"}, {"name": "q", "type": "TIMESTAMP(3)"}]}},
+        "ms": {"type": "MULTISET", "element": "STRING NOT NULL"}, "v": "VARIANT",
+    }
+
+    def random_value(self, random, kind, nullable=True):
+        """As Java takes it: atoms are strings, maps pairs, rows lists; JSON of VARIANT in a string."""
+        word = (kind["type"] if isinstance(kind, dict) else kind)
+        if nullable and "NOT NULL" not in word and random.random() < 0.15:
+            return None
+        word = word.split("(")[0].split()[0]
+        size = random.choice([0, 1, 2, 3, 30])
+        if word == "ARRAY":
+            return [self.random_value(random, kind["element"]) for _ in range(size)]
+        if word == "ROW":
+            return [self.random_value(random, f["type"]) for f in kind["fields"]]
+        if word in ("MAP", "MULTISET"):
+            key, value = (kind["key"], kind["value"]) if word == "MAP" else (kind["element"], "INT NOT NULL")
+            return [[k, self.random_value(random, value)] for k in sorted({self.random_value(random, key) for _ in range(size)})]
+        if word == "VARIANT":
+            return json.dumps(self.random_json(random, 3))
+        return random.choice({
+            "BOOLEAN": ["true", "false"], "SMALLINT": ["0", "-32768", "7"], "INT": ["0", "1", "-5", "2147483647"],
+            "BIGINT": ["0", "-1", "9223372036854775807", "12"], "FLOAT": ["1.5", "-0.25", "3.4e38"], "DOUBLE": ["1e300", "0.1", "-7.0"],
+            "DECIMAL": ["1.25", "0.00", "-99999999.99"], "STRING": ["", "a", "text", "null", "ü€😀", '"quoted, {}"', "x" * 50],
+            "VARCHAR": ["", "b", "ünïcode"], "BYTES": ["", "00ff", "61"], "DATE": ["2024-02-29", "1969-12-31", "0001-01-01"],
+            "TIME": ["00:00:00.001", "23:59:59.999"], "TIMESTAMP": ["1969-12-31T23:59:59.999", "2024-02-29T12:34:56.123"]}[word])
+
+    def random_json(self, random, depth):
+        kind = random.randrange(7 if depth else 5)
+        if kind == 5:
+            return [self.random_json(random, depth - 1) for _ in range(random.choice([0, 1, 3, 300 if depth == 1 else 2]))]
+        if kind == 6:
+            return {random.choice("abcdefgh") * random.randint(1, 70): self.random_json(random, depth - 1) for _ in range(random.randint(0, 5))}
+        return [None, True, random.choice([0, 1, -129, 70000, 2 ** 40, 1.5, -0.001, 123456789012.25]), random.choice(["", "x", "ü" * 40]), False][kind]
+
+    def sql_json(self, value, kind):
+        """What SQL takes as jsonb: rows are objects."""
+        if value is None:
+            return None
+        if kind == "VARIANT":
+            return json.loads(value)
+        if not isinstance(kind, dict):
+            return "\\x" + value if kind.startswith("BYTES") else value == "true" if kind.startswith("BOOLEAN") else value
+        if kind["type"] == "ARRAY":
+            return [self.sql_json(v, kind["element"]) for v in value]
+        if kind["type"] == "ROW":
+            return {f["name"]: self.sql_json(v, f["type"]) for v, f in zip(value, kind["fields"])}
+        key, element = (kind["key"], kind["value"]) if kind["type"] == "MAP" else (kind["element"], "INT")
+        return [[self.sql_json(k, key), self.sql_json(v, element)] for k, v in value]
+
+    def nested_rows(self, random, names, first, count):
+        return [[str(first + i)] + [self.random_value(random, self.NESTED[n]) for n in names] for i in range(count)]
+
+    def insert_nested(self, table, names, rows):
+        """Once through arrays and composite types, then through jsonb."""
+        objects = [dict({"id": int(row[0])}, **{n: self.sql_json(v, self.NESTED[n]) for n, v in zip(names, row[1:])}) for row in rows]
+        half = len(rows) // 2
+        self.sql.run("INSERT INTO interop.%s SELECT * FROM jsonb_populate_recordset(NULL::interop.%s, %%s)" % (table, table), [json.dumps(objects[:half])])
+        self.sql.run("INSERT INTO interop.%s_json SELECT * FROM jsonb_populate_recordset(NULL::interop.%s_json, %%s)" % (table, table), [json.dumps(objects[half:])])
+
+    def nested_table(self, table, names, key, **options):
+        fields = [["id", "INT NOT NULL"]] + [[n, self.NESTED[n]] for n in names]
+        self.java.create("lake." + table, fields, primary_key=["id"] if key else [], bucket="2" if key else "-1", **options)
+        self.import_table(table)
+        self.sql.run("CREATE FOREIGN TABLE interop.%s_json (id integer NOT NULL, %s) SERVER interop OPTIONS (database 'lake', \"table\" '%s')"
+                     % (table, ", ".join('"%s" jsonb' % n for n in names), table))
+        return ["INT"] + [self.NESTED[n] for n in names]
+
+    def test_nested(self):
+        random = Random(11)
+        everything = list(self.NESTED)
+        for table, key, names in (("nested_append", False, everything), ("nested_key", True, everything),
+                                  ("nested_python", True, [n for n in everything if n not in ("ms", "v", "mr")])):
+            types = self.nested_table(table, names, key)
+            written = self.nested_rows(random, names, 0, 60)
+            self.insert_nested(table, names, written)
+            self.java.ask("write", "lake." + table, rows=[["+I"] + r for r in self.nested_rows(random, names, 50 if key else 100, 60)])
+            if key:
+                self.insert_nested(table, names, self.nested_rows(random, names, 20, 20))
+                self.sql.run("UPDATE interop.%s SET ai = ai || 5, r.x = 17 WHERE id %% 3 = 0" % table)
+                self.sql.run("DELETE FROM interop.%s WHERE id %% 10 = 7" % table)
+            for compacted in (False, True):
+                if compacted:
+                    self.sql.run("CALL streamhouse.compact('interop.%s')" % table)
+                what = table + (", compacted" if compacted else "")
+                rows = self.java.rows("lake." + table, types)
+                if not key:
+                    expected = sorted_rows([[plain(v if v is None or not is_nested(t) else v if t == "VARIANT" else json.dumps(v), t)
+                                             for v, t in zip(row, types)] for row in written])
+                    self.equal(what + ": Java reads what was written", [r for r in rows if int(r[0]) < 100], expected)
+                self.equal(what + ": SQL reads what Java reads", self.sql.rows("interop." + table, types), rows)
+                self.equal(what + ": and as jsonb", self.sql.rows("interop.%s_json" % table, types), rows)
+                if table == "nested_python":
+                    self.equal(what + ": pypaimon reads what Java reads", self.python.rows("lake." + table, types), rows)
+                self.check(what + ": files are sound", self.java.ask("check", "lake." + table))
+
+    def test_nested_formats(self):
+        random = Random(13)
+        for fmt in ("orc", "avro"):
+            names = [n for n in self.NESTED if n != "v" and not (fmt == "avro" and n == "ms")]
+            types = self.nested_table("nested_" + fmt, names, True, **{"file.format": fmt})
+            self.java.ask("write", "lake.nested_" + fmt, rows=[["+I"] + r for r in self.nested_rows(random, names, 0, 300)])
+            self.java.ask("write", "lake.nested_" + fmt, rows=[["+I"] + r for r in self.nested_rows(random, names, 100, 50)])
+            self.equal("SQL reads Java's nested %s" % fmt, self.sql.rows("interop.nested_" + fmt, types), self.java.rows("lake.nested_" + fmt, types))
 
     # ---- both write ----
 

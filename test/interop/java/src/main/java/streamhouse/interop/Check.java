@@ -238,7 +238,7 @@ final class Check {
             int n = type.getFieldCount();
             order = new RecordComparator[n];
             for (int i = 0; i < n; i++) {
-                order[i] = CodeGenUtils.newRecordComparator(type.getFieldTypes(), new int[] {i}, true);
+                order[i] = hasOrder(type.getTypeAt(i)) ? CodeGenUtils.newRecordComparator(type.getFieldTypes(), new int[] {i}, true) : null;
             }
             min = new InternalRow[n];
             max = new InternalRow[n];
@@ -250,6 +250,8 @@ final class Check {
             for (int i = 0; i < nulls.length; i++) {
                 if (row.isNullAt(i)) {
                     nulls[i]++;
+                }
+                if (row.isNullAt(i) || order[i] == null) {
                     continue;
                 }
                 min[i] = min[i] == null || order[i].compare(row, min[i]) < 0 ? row : min[i];
@@ -273,8 +275,8 @@ final class Check {
         private void bounds(SimpleStatsEvolution.Result stats, int i, String column) {
             boolean without = stats.minValues().isNullAt(i) || stats.maxValues().isNullAt(i);
             if (min[i] == null) {
-                if (!stats.minValues().isNullAt(i) && nulls[i] == rows) {
-                    fault(column, "a lower bound, but only nulls");
+                if (!stats.minValues().isNullAt(i) && (nulls[i] == rows || order[i] == null)) {
+                    fault(column, order[i] == null ? "bounds of values without an order" : "a lower bound, but only nulls");
                 }
                 return;
             }
@@ -287,6 +289,11 @@ final class Check {
             if (!isText(type.getTypeAt(i)) && (order[i].compare(stats.minValues(), min[i]) != 0 || order[i].compare(stats.maxValues(), max[i]) != 0)) {
                 fault(column, "bounds are not exact");
             }
+        }
+
+        private boolean hasOrder(DataType t) {
+            return !t.is(DataTypeRoot.VARIANT) && !t.is(DataTypeRoot.ARRAY) && !t.is(DataTypeRoot.MAP) && !t.is(DataTypeRoot.MULTISET)
+                    && !t.is(DataTypeRoot.ROW);
         }
 
         private boolean isText(DataType t) {

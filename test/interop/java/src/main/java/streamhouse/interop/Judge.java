@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
@@ -32,6 +33,7 @@ import org.apache.paimon.table.sink.StreamTableCommit;
 import org.apache.paimon.table.sink.StreamTableWrite;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypeJsonParser;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
@@ -101,7 +103,7 @@ public final class Judge {
     private static JsonNode create(Catalog catalog, Identifier id, JsonNode request) throws Exception {
         Schema.Builder schema = Schema.newBuilder();
         for (JsonNode field : request.get("fields")) {
-            schema.column(field.get(0).asText(), DataTypeJsonParser.parseAtomicTypeSQLString(field.get(1).asText()));
+            schema.column(field.get(0).asText(), type(field.get(1)));
         }
         schema.primaryKey(strings(request.get("primary_key")));
         schema.partitionKeys(strings(request.get("partition")));
@@ -109,6 +111,12 @@ public final class Judge {
         catalog.createDatabase(id.getDatabaseName(), true);
         catalog.createTable(id, schema.build(), false);
         return JSON.nullNode();
+    }
+
+    /** The text of an atomic type, or the object of a nested one as schema files have it, without ids of fields. */
+    private static DataType type(JsonNode node) throws Exception {
+        return DataTypeJsonParser.parseDataType(
+                org.apache.paimon.utils.JsonSerdeUtil.OBJECT_MAPPER_INSTANCE.readTree(JSON.writeValueAsString(node)), new AtomicInteger(-1));
     }
 
     private static List<String> strings(JsonNode array) {
