@@ -51,7 +51,7 @@ settings_init(void)
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("streamhouse.metadata_cache_size",
-							"Memory of a session for what it has read of manifests and of data files' footers.",
+							"Memory of a session for manifests, footers of data files, and pages in which it looked rows up.",
 							"0 keeps nothing.",
 							&cache_limit,
 							64 * 1024,

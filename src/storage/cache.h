@@ -15,7 +15,8 @@ typedef enum CacheKind
 {
 	CACHE_MANIFEST_LIST,
 	CACHE_MANIFEST,
-	CACHE_PARQUET_FOOTER
+	CACHE_PARQUET_FOOTER,
+	CACHE_PARQUET_PAGE
 } CacheKind;
 
 /* streamhouse.metadata_cache_size, in kB; 0: nothing is kept. */
@@ -25,7 +26,7 @@ extern int	cache_limit;
 extern bool cache_has_room(Size bytes);
 
 /*
- * The value made of a file, or NULL.  It stays as it is until
+ * The value made of a file of a size (or of what begins at such a place in it), or NULL.  It stays as it is until
  * CurrentMemoryContext is reset or deleted.
  */
 extern const void *cache_get(CacheKind kind, const char *path, int64 size);

@@ -14,6 +14,9 @@
 #define WIDEST_VALUE 16
 #define LEVELS_LENGTH_BYTES 4
 
+/* Pages of so few rows, out of more, are looked up: they are worth to be kept in memory. */
+#define LOOKUP_ROWS (64 * 1024)
+
 /* A skip this far makes the offset index worth a read. */
 #define INDEX_SKIP_ROWS 4096
 
@@ -53,6 +56,17 @@ column_init(ParquetColumn *column, ParquetFile *file, const ParquetField *field,
 	chunk_reader_init(&column->pages, file, name, window_bytes);
 }
 
+/* Are only a few rows of the row group wanted? */
+static bool
+is_lookup(const RowRange *ranges, int nranges, int64 num_rows)
+{
+	int64		wanted = 0;
+
+	for (int i = 0; i < nranges; i++)
+		wanted += ranges[i].end - ranges[i].start;
+	return wanted <= LOOKUP_ROWS && wanted < num_rows;
+}
+
 void
 column_begin_group(ParquetColumn *column, const ParquetChunk *chunk, int64 num_rows,
 				   const RowRange *ranges, int nranges, OffsetIndex *offsets)
@@ -66,6 +80,7 @@ column_begin_group(ParquetColumn *column, const ParquetChunk *chunk, int64 num_r
 	column->ranges = ranges;
 	column->nranges = nranges;
 	column->offsets = offsets;
+	column->pages.keep_context = is_lookup(ranges, nranges, num_rows) ? column->group_context : NULL;
 	if (offsets != NULL)
 		offset_index_mark(offsets, ranges, nranges);
 }

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "format/parquet/page.h"
+#include "storage/cache.h"
 #include "utils/memutils.h"
 
 /* Page headers are much smaller; with statistics of long strings they grow. */
@@ -16,6 +17,14 @@
 #define MAX_PAGE_BYTES (MaxAllocSize / 2)
 #define CHUNK_SLACK_BYTES 100	/* old writers left their dictionary's header out of a chunk's length */
 #define JUMP_WINDOW_BYTES HEADER_BYTES	/* read after a jump, when more jumps are likely */
+
+/* A page as the cache has it, all of its body decompressed. */
+typedef struct KeptPage
+{
+	PageHeader	header;
+	uint64		body;			/* where that lies in the file */
+	char	   *bytes;
+} KeptPage;
 
 /* ---- buffers ---- */
 
@@ -371,6 +380,21 @@ chunk_bytes(ChunkReader *reader, uint64 offset, size_t length)
 	return bytes;
 }
 
+/* The page at the current position, if the cache has it. */
+static const KeptPage *
+find_kept_page(const ChunkReader *reader)
+{
+	MemoryContext old;
+	const KeptPage *kept;
+
+	if (reader->keep_context == NULL)
+		return NULL;
+	old = MemoryContextSwitchTo(reader->keep_context);
+	kept = cache_get(CACHE_PARQUET_PAGE, reader->file->path, (int64) reader->position);
+	MemoryContextSwitchTo(old);
+	return kept;
+}
+
 bool
 page_header_next(ChunkReader *reader, PageHeader *header)
 {
@@ -381,6 +405,14 @@ page_header_next(ChunkReader *reader, PageHeader *header)
 
 	if (left == 0)
 		return false;
+	reader->page_place = reader->position;
+	reader->kept = find_kept_page(reader);
+	if (reader->kept != NULL)
+	{
+		*header = reader->kept->header;
+		reader->position = reader->kept->body;
+		return true;
+	}
 	/* a header lies before stop, like its page; only a long one reads beyond */
 	if (reader->stop > reader->position)
 		length = (size_t) Min((uint64) length, reader->stop - reader->position);
@@ -419,14 +451,57 @@ decompress(ChunkReader *reader, const uint8 *bytes, size_t length, size_t target
 	return (const uint8 *) reader->page->data;
 }
 
-void
-page_read_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
+/* Levels of version 2 are not compressed, and lie apart. */
+static bool
+may_keep_page(const ChunkReader *reader, const PageHeader *header)
+{
+	return reader->keep_context != NULL && reader->codec != CODEC_NONE && header->type != PARQUET_DATA_PAGE_V2 &&
+		cache_has_room(header->uncompressed_size);
+}
+
+/* Decompress a page into the cache. */
+static const KeptPage *
+keep_page(const ChunkReader *reader, const PageHeader *header, const uint8 *bytes)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->keep_context);
+	MemoryContext context = cache_context_create();
+	KeptPage   *kept = MemoryContextAlloc(context, sizeof(KeptPage));
+
+	kept->header = *header;
+	kept->body = reader->position;
+	kept->bytes = MemoryContextAlloc(context, (Size) header->uncompressed_size + READ_PADDING);
+	memset(kept->bytes + header->uncompressed_size, 0, READ_PADDING);
+	if (header->uncompressed_size > 0 &&
+		!codec_decompress(reader->codec, bytes, header->compressed_size, kept->bytes, header->uncompressed_size))
+		damaged(reader, psprintf("A page could not be decompressed with %s.", codec_name(reader->codec)));
+	cache_put(CACHE_PARQUET_PAGE, reader->file->path, (int64) reader->page_place, context, kept);
+	MemoryContextSwitchTo(old);
+	return kept;
+}
+
+static void
+use_kept_page(ChunkReader *reader, PageBody *body)
+{
+	body->levels = NULL;
+	body->values = (const uint8 *) reader->kept->bytes;
+	body->length = reader->kept->header.uncompressed_size;
+	reader->position += reader->kept->header.compressed_size;
+}
+
+static void
+fetch_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
 {
 	const uint8 *bytes = (const uint8 *) chunk_bytes(reader, reader->position, header->compressed_size);
 	size_t		levels = 0;
 	bool		compressed = reader->codec != CODEC_NONE;
 
 	check_crc(reader, header, (const char *) bytes);
+	if (may_keep_page(reader, header))
+	{
+		reader->kept = keep_page(reader, header, bytes);
+		use_kept_page(reader, body);
+		return;
+	}
 	body->levels = NULL;
 	if (header->type == PARQUET_DATA_PAGE_V2)
 	{
@@ -443,6 +518,15 @@ page_read_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
 	else
 		reader->window_used = true;
 	reader->position += header->compressed_size;
+}
+
+void
+page_read_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
+{
+	if (reader->kept != NULL)
+		use_kept_page(reader, body);
+	else
+		fetch_body(reader, header, body);
 }
 
 void

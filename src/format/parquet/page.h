@@ -80,6 +80,9 @@ typedef struct ChunkReader
 	size_t		window_length;
 	BufferPool	pages;
 	PageBuffer *page;			/* the current page, decompressed */
+	MemoryContext keep_context; /* pages are taken from the cache, and put there, for as long; NULL: they are not */
+	uint64		page_place;		/* of the current page's header */
+	const struct KeptPage *kept;	/* the current page in the cache, NULL: it was not there */
 } ChunkReader;
 
 /* Once for a column; memory lies in CurrentMemoryContext. */
