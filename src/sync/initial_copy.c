@@ -212,8 +212,8 @@ copy_under_slot(const char *slot, const SyncRecord *sync, List *tables, const ch
 	CurrentResourceOwner = owner;
 
 	ereport(LOG,
-			(errmsg("sync \"%s\" has copied %d tables as of %X/%X", sync->name, list_length(tables),
-					LSN_FORMAT_ARGS(position))));
+			(errmsg_plural("sync \"%s\" has copied %d table as of %X/%X", "sync \"%s\" has copied %d tables as of %X/%X",
+						   list_length(tables), sync->name, list_length(tables), LSN_FORMAT_ARGS(position))));
 }
 
 void

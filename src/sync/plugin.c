@@ -86,22 +86,37 @@ plugin_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Re
 	MemoryContextReset(stream->change_context);
 }
 
-/* The lake table of a root loses its rows with the root, and keeps those of single partitions. */
-static void
-truncate_relation(SyncStream *stream, SyncRelation *source, Relation relation, const ReorderBufferChange *change)
+static bool
+is_among(const Relation relations[], int nrelations, Oid relid)
 {
-	SyncTable  *table = source->table;
+	int			i;
 
-	if (table->record->source != RelationGetRelid(relation))
+	for (i = 0; i < nrelations; i++)
 	{
-		ereport(DEBUG1,
-				(errmsg_internal("TRUNCATE of partition \"%s\" alone is not replicated", RelationGetRelationName(relation))));
-		return;
+		if (RelationGetRelid(relations[i]) == relid)
+			return true;
 	}
+	return false;
+}
+
+/* A partition that is published as its root was truncated: nothing to do if the root was. */
+static void
+note_partition(const SyncTable *table, Relation partition, const Relation relations[], int nrelations)
+{
+	if (!is_among(relations, nrelations, table->record->source))
+		ereport(LOG,
+				(errmsg("rows of partition \"%s\" stay in lake table \"%s\"",
+						RelationGetRelationName(partition), table->lake->name),
+				 errdetail("TRUNCATE of a partition that is published as its root is not replicated.")));
+}
+
+static void
+truncate_table(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
+{
 	if (stream->sync->history)
 		history_truncate(stream, source, change);
 	else
-		apply_truncate(stream, table);
+		apply_truncate(stream, source->table);
 	stream->transaction_used = true;
 }
 
@@ -118,7 +133,12 @@ plugin_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, 
 		SyncRelation *source = relation_map_find(stream->map, relations[i]);
 
 		if (is_wanted(source, transaction) && is_published(relation_map_actions(stream->map), change))
-			truncate_relation(stream, source, relations[i], change);
+		{
+			if (source->table->record->source == RelationGetRelid(relations[i]))
+				truncate_table(stream, source, change);
+			else
+				note_partition(source->table, relations[i], relations, nrelations);
+		}
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->change_context);

@@ -8,6 +8,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
+use PostgreSQL::Test::Utils;
 use SyncNode;
 use Test::More;
 
@@ -219,6 +220,12 @@ sql(q{ALTER TABLE sale DETACH PARTITION sale_w; INSERT INTO sale_w VALUES (1, 'w
 wait_for_sync($node, 'roots');
 is(sql(q{SELECT count(*) FROM lake.sale WHERE region = 'west'}), '2', 'a detached one leaves its rows, and its changes are none of the root');
 
+my $position = -s $node->logfile;
+sql(q{TRUNCATE sale_other_2});
+wait_for_sync($node, $_) for qw(roots leaves);
+is(sql('SELECT count(*) FROM leaves.sale_other_2'), '0', 'TRUNCATE of a partition by itself');
+cmp_ok(sql(q{SELECT count(*) FROM lake.sale WHERE region = 'east' AND id >= 1000}), '>', 0, 'but not as the root');
+like(PostgreSQL::Test::Utils::slurp_file($node->logfile, $position), qr/rows of partition "sale_other_2" stay in lake table "roots.sale"/, 'which the log tells');
 sql(q{TRUNCATE sale});
 wait_for_sync($node, $_) for qw(roots leaves large);
 partitions_are_equal('TRUNCATE');
