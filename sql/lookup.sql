@@ -41,6 +41,9 @@ SELECT same_rows('SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = 
 SELECT same_rows('SELECT w.n, i.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop JOIN lookup_items i ON i.id = l.item WHERE w.n < 3');
 SELECT same_rows('SELECT w.n, (SELECT i.name FROM lookup_items i WHERE i.id = w.item) FROM wanted w');
 SELECT same_rows('SELECT w.n, x.* FROM wanted w, LATERAL (SELECT * FROM lookup_items i WHERE i.id BETWEEN w.item AND w.item + 2) x');
+-- what else the join asks for may be none of the lake's business
+SELECT same_rows('SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop AND l.note > w.tag || ''9''');
+SELECT same_rows('SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop AND (l.line % 7 = w.n OR l.note = w.tag)');
 SET streamhouse.pushdown = off;
 SELECT same_rows('SELECT w.n, i.* FROM wanted w JOIN lookup_items i ON i.id = w.item');
 RESET streamhouse.pushdown;

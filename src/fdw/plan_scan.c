@@ -271,15 +271,15 @@ streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, For
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 		bool		is_exact = list_member_ptr(plan->exact, clause);
+		bool		is_pushed = list_member_ptr(plan->pushed, clause);
 
 		if (clause->pseudoconstant)
 			continue;
-		if (list_member_ptr(plan->pushed, clause))
+		if (target.is_inner && bms_overlap(clause->clause_relids, PATH_REQ_OUTER(&best_path->path)))
+			is_pushed = qual_analyze(clause->clause, &target, &is_exact) != NULL;
+		if (is_pushed)
 			pushed = lappend(pushed, clause->clause);
-		else if (target.is_inner && bms_overlap(clause->clause_relids, PATH_REQ_OUTER(&best_path->path)) &&
-				 qual_analyze(clause->clause, &target, &is_exact) != NULL)
-			pushed = lappend(pushed, clause->clause);
-		if (is_exact)
+		if (is_pushed && is_exact)
 			exact = lappend(exact, clause->clause);
 		else
 			local = lappend(local, clause->clause);
