@@ -284,12 +284,32 @@ decode_bytes(const ColumnDecoder *decoder, const Vector *vector, const int32 *ro
 		decode_few_codes(decoder, vector, rows, nrows, values);
 }
 
+static inline bool
+is_valid_string(BytesView bytes)
+{
+	return pg_verify_mbstr(PG_UTF8, bytes.data, (int) Min(bytes.length, PG_INT32_MAX), true);
+}
+
 /* Files may hold anything: what reaches SQL functions must be valid text. */
 void
 decode_check_string(const ColumnDecoder *decoder, BytesView bytes)
 {
-	if (!pg_verify_mbstr(PG_UTF8, bytes.data, (int) Min(bytes.length, PG_INT32_MAX), true))
+	if (!is_valid_string(bytes))
 		string_invalid(decoder, bytes);
+}
+
+/* Are all values of a dictionary valid, also those that no row has? */
+static bool
+dictionary_is_valid(const Vector *vector)
+{
+	int			i;
+
+	for (i = 0; i < vector->dictionary_size; i++)
+	{
+		if (!is_valid_string(vector->dictionary[i]))
+			return false;
+	}
+	return true;
 }
 
 static void
@@ -298,6 +318,8 @@ check_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *r
 	int			i;
 	int			r;
 
+	if (vector->codes != NULL && vector->dictionary_size <= nrows && dictionary_is_valid(vector))
+		return;
 	FOR_EACH_VALUE(i, r)
 		decode_check_string(decoder, vector_bytes(vector, r));
 }

@@ -94,8 +94,16 @@ decimal_to_numeric(int128 unscaled, int scale, char *out)
 		/* the last digit is only partly used */
 		int			used = powers[DIGIT_POWER - pad];
 
-		push_digit(&stack, (int16) (value % used) * powers[pad]);
-		value /= used;
+		if (value <= PG_UINT64_MAX)
+		{
+			push_digit(&stack, (int16) ((uint64) value % used) * powers[pad]);
+			value = (uint64) value / used;
+		}
+		else
+		{
+			push_digit(&stack, (int16) (value % used) * powers[pad]);
+			value /= used;
+		}
 	}
 	push_all(&stack, value);
 
