@@ -52,7 +52,8 @@ SELECT * FROM agg.compare('SELECT sum(id::numeric), avg(big::numeric), sum(small
 SELECT * FROM agg.compare('SELECT DISTINCT small, flag FROM $t');
 
 -- what is left to the server: collations, blanks, order, grouping sets, volatile functions, other filters
-SELECT * FROM agg.compare('SELECT max(other) FROM $t');
+-- (those of the default collation only if that is not C)
+SELECT rows, same FROM agg.compare('SELECT max(other) FROM $t');
 SELECT * FROM agg.compare('SELECT tag, count(*) FROM $t GROUP BY tag');
 SELECT * FROM agg.compare('SELECT string_agg(word, '','' ORDER BY id) FROM $t');
 SELECT * FROM agg.compare('SELECT word, count(*) FROM $t GROUP BY ROLLUP (word)');
@@ -67,7 +68,7 @@ SELECT * FROM agg.compare('SELECT id, word FROM $t ORDER BY id DESC LIMIT 5');
 SELECT * FROM agg.compare('SELECT id, word FROM $t ORDER BY word NULLS FIRST, id DESC LIMIT 5 OFFSET 100');
 SELECT * FROM agg.compare('SELECT id, price FROM $t WHERE small > 0 ORDER BY price DESC, id LIMIT 300');
 SELECT * FROM agg.compare('SELECT id FROM $t ORDER BY at LIMIT 5000');
-SELECT * FROM agg.compare('SELECT id FROM $t ORDER BY other, id LIMIT 5');
+SELECT rows, same FROM agg.compare('SELECT id FROM $t ORDER BY other, id LIMIT 5');
 SELECT * FROM agg.compare('SELECT id FROM $t ORDER BY id % 3, id LIMIT 5');
 SELECT * FROM agg.compare('SELECT small FROM $t ORDER BY small FETCH FIRST 3 ROWS WITH TIES');
 
