@@ -36,6 +36,11 @@ BEGIN
 				   query, replace(query, 'lookup_', 'heap_')) INTO same;
 	RETURN same;
 END $$;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_material = off;
+EXPLAIN (COSTS OFF)
+SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop AND l.line > w.n * 1000 AND l.note > w.tag || '9';
 SELECT same_rows('SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop');
 SELECT same_rows('SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop AND l.line > w.n * 1000');
 SELECT same_rows('SELECT w.n, i.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop JOIN lookup_items i ON i.id = l.item WHERE w.n < 3');
@@ -44,6 +49,9 @@ SELECT same_rows('SELECT w.n, x.* FROM wanted w, LATERAL (SELECT * FROM lookup_i
 -- what else the join asks for may be none of the lake's business
 SELECT same_rows('SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop AND l.note > w.tag || ''9''');
 SELECT same_rows('SELECT w.n, l.* FROM wanted w JOIN lookup_lines l ON l.shop = w.shop AND (l.line % 7 = w.n OR l.note = w.tag)');
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_material;
 SET streamhouse.pushdown = off;
 SELECT same_rows('SELECT w.n, i.* FROM wanted w JOIN lookup_items i ON i.id = w.item');
 RESET streamhouse.pushdown;
@@ -51,10 +59,11 @@ RESET streamhouse.pushdown;
 -- with what the transaction has written, and level 0 beside older files
 BEGIN;
 UPDATE lookup_items SET name = 'new' WHERE id = 997;
-DELETE FROM lookup_items WHERE id = 1994;
-SELECT w.n, i.* FROM wanted w JOIN lookup_items i ON i.id = w.item WHERE w.n < 4 ORDER BY w.n;
+DELETE FROM lookup_items i USING wanted w WHERE i.id = w.item AND w.n = 2;
+UPDATE lookup_items i SET name = w.tag FROM wanted w WHERE i.id = w.item AND w.n = 4;
+SELECT w.n, i.* FROM wanted w JOIN lookup_items i ON i.id = w.item WHERE w.n < 5 ORDER BY w.n;
 COMMIT;
-SELECT w.n, i.* FROM wanted w JOIN lookup_items i ON i.id = w.item WHERE w.n < 4 ORDER BY w.n;
+SELECT w.n, i.* FROM wanted w JOIN lookup_items i ON i.id = w.item WHERE w.n < 5 ORDER BY w.n;
 PREPARE item (bigint) AS SELECT * FROM lookup_items WHERE id = $1;
 EXECUTE item(997);
 EXECUTE item(1994);
