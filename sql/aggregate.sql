@@ -92,6 +92,11 @@ RESET plan_cache_mode;
 SELECT id, (SELECT count(*) FROM agg.t WHERE t.id < x.id) FROM agg.h x WHERE id IN (1, 50, 1000) ORDER BY id;
 SELECT id, (SELECT max(t.id) FROM (SELECT id FROM agg.t WHERE t.small < x.small ORDER BY id DESC LIMIT 3) t) FROM agg.h x WHERE id IN (1, 2, 3) ORDER BY id;
 
+SET enable_material = off;
+SELECT x, n, s FROM generate_series(1, 2) x CROSS JOIN (SELECT count(*) n, sum(id) s FROM agg.t WHERE id > 10) t ORDER BY x;
+SELECT count(*), sum(id) FROM generate_series(1, 3) x CROSS JOIN (SELECT id FROM agg.t ORDER BY at DESC LIMIT 4) t;
+RESET enable_material;
+
 -- numbers that do not fit are an error as ever
 SELECT sum(big * 10000) FROM agg.t;
 SELECT sum(id * 2147483647) FROM agg.t;

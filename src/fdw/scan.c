@@ -425,7 +425,7 @@ streamhouseReScanForeignScan(ForeignScanState *node)
 	forget_rows(scan);
 	if (scan->aggregates != NULL)
 		aggregate_scan_rescan(scan);
-	if (scan->has_parameters && node->ss.ps.chgParam != NULL)
+	if (scan->aggregates != NULL || (scan->has_parameters && node->ss.ps.chgParam != NULL))
 	{
 		table_reader_close(scan->reader);
 		MemoryContextReset(scan->context);
