@@ -93,7 +93,7 @@ SELECT id, (SELECT count(*) FROM agg.t WHERE t.id < x.id) FROM agg.h x WHERE id 
 SELECT id, (SELECT max(t.id) FROM (SELECT id FROM agg.t WHERE t.small < x.small ORDER BY id DESC LIMIT 3) t) FROM agg.h x WHERE id IN (1, 2, 3) ORDER BY id;
 
 SET enable_material = off;
-SELECT x, n, s FROM generate_series(1, 2) x CROSS JOIN (SELECT count(*) n, sum(id) s FROM agg.t WHERE id > 10) t ORDER BY x;
+SELECT x, n, s FROM generate_series(1, 2) x LEFT JOIN (SELECT count(*) n, sum(id) s FROM agg.t WHERE id > 10) t ON true ORDER BY x;
 SELECT count(*), sum(id) FROM generate_series(1, 3) x CROSS JOIN (SELECT id FROM agg.t ORDER BY at DESC LIMIT 4) t;
 RESET enable_material;
 
