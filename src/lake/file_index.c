@@ -14,11 +14,13 @@
 #include "lake/file_index.h"
 #include "lake/path.h"
 #include "storage/storage.h"
+#include "utils/memutils.h"
 
 #define MAGIC INT64CONST(1493475289347502)
 #define VERSION 1
 #define SIDE_FILE_SUFFIX ".index"
 #define MAX_COLUMNS 100000
+#define HEAD_BEGIN 16			/* magic number, version, length of the head */
 
 /* One index of one column */
 typedef struct ColumnIndex
@@ -36,7 +38,9 @@ typedef struct FileIndex
 	LakeTable  *table;
 	const DataFileMeta *file;
 	const TableSchema *schema;	/* of the file */
-	IndexInput	container;
+	const char *path;			/* for messages */
+	StorageFile *storage;		/* of an index beside the file */
+	BytesView	embedded;		/* of one in the manifest */
 	List	   *indexes;		/* ColumnIndex * */
 } FileIndex;
 
@@ -44,12 +48,22 @@ typedef struct FileIndex
 typedef struct IndexKind
 {
 	const char *name;
+	int			operators;		/* that it has an answer for: bits */
 	RowSet		(*rows) (IndexInput input, const Predicate *leaf, int64 nrows);
 } IndexKind;
 
+#define OPERATOR(op) (1 << (op))
+#define LISTED_OPERATORS (OPERATOR(PREDICATE_EQ) | OPERATOR(PREDICATE_IN))
+#define BITMAP_OPERATORS (LISTED_OPERATORS | OPERATOR(PREDICATE_NE) | OPERATOR(PREDICATE_NOT_IN) | \
+						  OPERATOR(PREDICATE_IS_NULL) | OPERATOR(PREDICATE_IS_NOT_NULL))
+#define ORDER_OPERATORS (BITMAP_OPERATORS | OPERATOR(PREDICATE_LT) | OPERATOR(PREDICATE_LE) | \
+						 OPERATOR(PREDICATE_GT) | OPERATOR(PREDICATE_GE))
+
 static const IndexKind kinds[] = {
-	{"bloom-filter", bloom_index_rows},
-	{"bitmap", bitmap_index_rows},
+	{"bloom-filter", LISTED_OPERATORS, bloom_index_rows},
+	{"bitmap", BITMAP_OPERATORS, bitmap_index_rows},
+	{"bsi", ORDER_OPERATORS, bsi_index_rows},
+	{"range-bitmap", ORDER_OPERATORS, range_bitmap_index_rows},
 };
 
 const char *
@@ -155,27 +169,42 @@ take_name(IndexInput *input, int *length)
 	return index_take(input, *length);
 }
 
-static void
-read_head(FileIndex *index)
+/* Bytes of the container, wherever it is. */
+static IndexInput
+container_bytes(const FileIndex *index, int64 start, int64 length)
 {
-	IndexInput *input = &index->container;
-	int32		ncolumns;
+	uint64		size = index->storage != NULL ? storage_file_size(index->storage) : index->embedded.length;
+	IndexInput	input = {.path = index->path};
 
-	if (index_take_int64(input) != MAGIC)
-		index_error(input->path, "It does not begin as it should.");
-	if (index_take_int32(input) != VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("file index \"%s\" is of a version that is not supported", input->path)));
-	(void) index_take_int32(input); /* length of the head */
-	ncolumns = index_take_int32(input);
+	if (start < 0 || length < 0 || start > size || length > size - start || length > MaxAllocSize)
+		index_error(index->path, "It has " UINT64_FORMAT " bytes, and should have " INT64_FORMAT " at " INT64_FORMAT ".",
+					size, length, start);
+	if (index->storage != NULL)
+	{
+		char	   *bytes = palloc(Max(length, 1));
+
+		storage_read(index->storage, start, length, bytes);
+		input.start = bytes;
+	}
+	else
+		input.start = index->embedded.data + start;
+	input.position = input.start;
+	input.end = input.start + length;
+	return input;
+}
+
+static void
+read_columns(FileIndex *index, IndexInput *head)
+{
+	int32		ncolumns = index_take_int32(head);
+
 	if (ncolumns < 0 || ncolumns > MAX_COLUMNS)
-		index_error(input->path, "It has %d columns.", ncolumns);
+		index_error(head->path, "It has %d columns.", ncolumns);
 	for (int i = 0; i < ncolumns; i++)
 	{
 		int			column_length;
-		const char *column = take_name(input, &column_length);
-		int32		nindexes = index_take_int32(input);
+		const char *column = take_name(head, &column_length);
+		int32		nindexes = index_take_int32(head);
 
 		for (int j = 0; j < nindexes; j++)
 		{
@@ -183,45 +212,58 @@ read_head(FileIndex *index)
 
 			entry->column = column;
 			entry->column_length = column_length;
-			entry->type = take_name(input, &entry->type_length);
-			entry->start = index_take_int32(input);
-			entry->length = index_take_int32(input);
+			entry->type = take_name(head, &entry->type_length);
+			entry->start = index_take_int32(head);
+			entry->length = index_take_int32(head);
 			index->indexes = lappend(index->indexes, entry);
 		}
 	}
 }
 
-/* The container's bytes; false if the file has no index. */
+static void
+read_head(FileIndex *index)
+{
+	IndexInput	begin = container_bytes(index, 0, HEAD_BEGIN);
+	int32		length;
+	IndexInput	head;
+
+	if (index_take_int64(&begin) != MAGIC)
+		index_error(index->path, "It does not begin as it should.");
+	if (index_take_int32(&begin) != VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("file index \"%s\" is of a version that is not supported", index->path)));
+	length = index_take_int32(&begin);
+	if (length < HEAD_BEGIN)
+		index_error(index->path, "Its head has the length %d.", length);
+	head = container_bytes(index, HEAD_BEGIN, length - HEAD_BEGIN);
+	read_columns(index, &head);
+}
+
+/* Find the container; false if the file has none. */
 static bool
-load_container(FileIndex *index, const char *data_path)
+open_container(FileIndex *index, const char *data_path)
 {
 	const DataFileMeta *file = index->file;
 	ListCell   *cell;
-	BytesView	bytes = file->embedded_index;
 
-	index->container.path = file->file_name;
-	if (!file->has_embedded_index)
+	index->path = file->file_name;
+	index->embedded = file->embedded_index;
+	if (file->has_embedded_index)
+		return true;
+	foreach(cell, file->extra_files)
 	{
-		bytes.data = NULL;
-		foreach(cell, file->extra_files)
-		{
-			const char *name = lfirst(cell);
-			size_t		length = strlen(name);
-			size_t		suffix = strlen(SIDE_FILE_SUFFIX);
-			char	   *folder;
+		const char *name = lfirst(cell);
+		size_t		length = strlen(name);
+		size_t		suffix = strlen(SIDE_FILE_SUFFIX);
 
-			if (length < suffix || strcmp(name + length - suffix, SIDE_FILE_SUFFIX) != 0)
-				continue;
-			folder = pnstrdup(data_path, strrchr(data_path, '/') - data_path);
-			index->container.path = storage_join(folder, name);
-			bytes.data = storage_read_whole(index->container.path, 0, false, &length);
-			bytes.length = length;
-			break;
-		}
+		if (length < suffix || strcmp(name + length - suffix, SIDE_FILE_SUFFIX) != 0)
+			continue;
+		index->path = storage_join(pnstrdup(data_path, strrchr(data_path, '/') - data_path), name);
+		index->storage = storage_open(index->path);
+		return true;
 	}
-	index->container.start = index->container.position = bytes.data;
-	index->container.end = bytes.data != NULL ? bytes.data + bytes.length : NULL;
-	return bytes.data != NULL;
+	return false;
 }
 
 /* The file's column of a table field, if its values are the same in both. */
@@ -245,7 +287,6 @@ static RowSet
 ask_index(const FileIndex *index, const ColumnIndex *entry, const Predicate *leaf)
 {
 	int64		nrows = index->file->row_count;
-	IndexInput	input;
 
 	/* all values are null: nothing but IS NULL is true */
 	if (entry->start == -1)
@@ -253,13 +294,10 @@ ask_index(const FileIndex *index, const ColumnIndex *entry, const Predicate *lea
 	for (int i = 0; i < lengthof(kinds); i++)
 	{
 		if (strlen(kinds[i].name) != entry->type_length ||
-			memcmp(kinds[i].name, entry->type, entry->type_length) != 0)
+			memcmp(kinds[i].name, entry->type, entry->type_length) != 0 ||
+			(kinds[i].operators & OPERATOR(leaf->op)) == 0)
 			continue;
-		input = index_input_at(&index->container, entry->start);
-		input.start = index_take(&input, entry->length);
-		input.end = input.position;
-		input.position = input.start;
-		return kinds[i].rows(input, leaf, nrows);
+		return kinds[i].rows(container_bytes(index, entry->start, entry->length), leaf, nrows);
 	}
 	return row_set_all(nrows);
 }
@@ -314,10 +352,22 @@ RowSet
 file_index_rows(LakeTable *table, const DataFileMeta *file, const char *data_path, const Predicate *predicate)
 {
 	FileIndex	index = {.table = table, .file = file};
+	RowSet		rows = row_set_all(file->row_count);
+	MemoryContext context;
+	MemoryContext old;
 
-	if (predicate == NULL || !load_container(&index, data_path))
-		return row_set_all(file->row_count);
-	index.schema = lake_table_schema(table, file->schema_id);
-	read_head(&index);
-	return row_set_simplify(ask(&index, predicate));
+	if (predicate == NULL || (!file->has_embedded_index && file->extra_files == NIL))
+		return rows;
+	context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse file index", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	if (open_container(&index, data_path))
+	{
+		index.schema = lake_table_schema(table, file->schema_id);
+		read_head(&index);
+		rows = row_set_simplify(ask(&index, predicate));
+	}
+	MemoryContextSwitchTo(old);
+	rows = row_set_copy(&rows);
+	MemoryContextDelete(context);
+	return rows;
 }

@@ -49,11 +49,10 @@ extern bool index_type_is_supported(const DataType *type);
 /* The bytes from an offset on. */
 extern IndexInput index_input_at(const IndexInput *input, int64 offset);
 
-/*
- * The rows that may satisfy a leaf; all of them where the index does not tell.
- * Each is told nulls apart.
- */
+/* The rows that may satisfy a leaf; all of them where the index does not tell. */
 extern RowSet bloom_index_rows(IndexInput input, const Predicate *leaf, int64 nrows);
 extern RowSet bitmap_index_rows(IndexInput input, const Predicate *leaf, int64 nrows);
+extern RowSet bsi_index_rows(IndexInput input, const Predicate *leaf, int64 nrows);
+extern RowSet range_bitmap_index_rows(IndexInput input, const Predicate *leaf, int64 nrows);
 
 #endif							/* STREAMHOUSE_FILE_INDEX_H */

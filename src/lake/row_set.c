@@ -13,14 +13,6 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-#define BITS_PER_WORD 64
-
-static int64
-word_count(int64 nrows)
-{
-	return (nrows + BITS_PER_WORD - 1) / BITS_PER_WORD;
-}
-
 RowSet
 row_set_all(int64 nrows)
 {
@@ -38,7 +30,7 @@ row_set_empty(int64 nrows)
 {
 	RowSet		set = {ROWS_SOME, nrows};
 
-	set.words = MemoryContextAllocExtended(CurrentMemoryContext, Max(word_count(nrows), 1) * sizeof(uint64),
+	set.words = MemoryContextAllocExtended(CurrentMemoryContext, Max(row_set_words(nrows), 1) * sizeof(uint64),
 										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	return set;
 }
@@ -49,7 +41,7 @@ row_set_add(RowSet *set, uint64 row)
 	Assert(set->kind == ROWS_SOME);
 	if (row >= (uint64) set->nrows)
 		return false;
-	set->words[row / BITS_PER_WORD] |= UINT64CONST(1) << (row % BITS_PER_WORD);
+	set->words[row / ROW_SET_WORD_BITS] |= UINT64CONST(1) << (row % ROW_SET_WORD_BITS);
 	return true;
 }
 
@@ -74,10 +66,10 @@ size_t
 row_set_add_bitmap(RowSet *set, uint64 base, const char *bytes, size_t length)
 {
 	BitmapAdder adder = {.set = set, .base = base};
-	size_t		used = roaring_bitmap_portable_deserialize_size(bytes, length);
+	size_t		used = row_set_bitmap_size(bytes, length);
 	roaring_bitmap_t *bitmap;
 
-	if (used == 0 || used > length)
+	if (used == 0)
 		return 0;
 	bitmap = roaring_bitmap_portable_deserialize_safe(bytes, length);
 	if (bitmap == NULL)
@@ -86,6 +78,26 @@ row_set_add_bitmap(RowSet *set, uint64 base, const char *bytes, size_t length)
 	roaring_iterate(bitmap, add_row, &adder);
 	roaring_bitmap_free(bitmap);
 	return adder.failed ? 0 : used;
+}
+
+size_t
+row_set_bitmap_size(const char *bytes, size_t length)
+{
+	size_t		used = roaring_bitmap_portable_deserialize_size(bytes, length);
+
+	return used <= length ? used : 0;
+}
+
+RowSet
+row_set_copy(const RowSet *set)
+{
+	RowSet		copy = *set;
+
+	if (set->kind != ROWS_SOME)
+		return copy;
+	copy = row_set_empty(set->nrows);
+	memcpy(copy.words, set->words, row_set_words(set->nrows) * sizeof(uint64));
+	return copy;
 }
 
 RowSet
@@ -98,7 +110,7 @@ row_set_and(RowSet a, RowSet b)
 	if (b.kind == ROWS_ALL || a.kind == ROWS_NONE)
 		return a;
 	result = row_set_empty(a.nrows);
-	for (int64 i = 0; i < word_count(a.nrows); i++)
+	for (int64 i = 0; i < row_set_words(a.nrows); i++)
 		result.words[i] = a.words[i] & b.words[i];
 	return result;
 }
@@ -113,7 +125,7 @@ row_set_or(RowSet a, RowSet b)
 	if (b.kind == ROWS_NONE || a.kind == ROWS_ALL)
 		return a;
 	result = row_set_empty(a.nrows);
-	for (int64 i = 0; i < word_count(a.nrows); i++)
+	for (int64 i = 0; i < row_set_words(a.nrows); i++)
 		result.words[i] = a.words[i] | b.words[i];
 	return result;
 }
@@ -128,10 +140,10 @@ row_set_and_not(RowSet a, RowSet b)
 	if (b.kind == ROWS_ALL)
 		return row_set_none(a.nrows);
 	result = row_set_empty(a.nrows);
-	for (int64 i = 0; i < word_count(a.nrows); i++)
+	for (int64 i = 0; i < row_set_words(a.nrows); i++)
 		result.words[i] = (a.kind == ROWS_ALL ? ~UINT64CONST(0) : a.words[i]) & ~b.words[i];
-	if (a.kind == ROWS_ALL && a.nrows % BITS_PER_WORD != 0)
-		result.words[a.nrows / BITS_PER_WORD] &= (UINT64CONST(1) << (a.nrows % BITS_PER_WORD)) - 1;
+	if (a.kind == ROWS_ALL && a.nrows % ROW_SET_WORD_BITS != 0)
+		result.words[a.nrows / ROW_SET_WORD_BITS] &= (UINT64CONST(1) << (a.nrows % ROW_SET_WORD_BITS)) - 1;
 	return result;
 }
 
@@ -142,7 +154,7 @@ row_set_count(const RowSet *set)
 
 	if (set->kind != ROWS_SOME)
 		return set->kind == ROWS_ALL ? set->nrows : 0;
-	for (int64 i = 0; i < word_count(set->nrows); i++)
+	for (int64 i = 0; i < row_set_words(set->nrows); i++)
 		count += pg_popcount64(set->words[i]);
 	return count;
 }
@@ -167,9 +179,9 @@ row_set_list(const RowSet *set, bool in_set, int64 first_row, int nrows, int32 *
 	Assert(first_row >= 0 && first_row + nrows <= set->nrows);
 	while (i < nrows)
 	{
-		int			shift = (first_row + i) % BITS_PER_WORD;
-		int			step = Min(BITS_PER_WORD - shift, nrows - i);
-		uint64		wanted = set->words[(first_row + i) / BITS_PER_WORD];
+		int			shift = (first_row + i) % ROW_SET_WORD_BITS;
+		int			step = Min(ROW_SET_WORD_BITS - shift, nrows - i);
+		uint64		wanted = set->words[(first_row + i) / ROW_SET_WORD_BITS];
 
 		wanted = (in_set ? wanted : ~wanted) >> shift;
 		/* stretches without exceptions in one go */

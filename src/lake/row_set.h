@@ -21,6 +21,14 @@ typedef struct RowSet
 	uint64	   *words;			/* of ROWS_SOME */
 } RowSet;
 
+#define ROW_SET_WORD_BITS 64
+
+static inline int64
+row_set_words(int64 nrows)
+{
+	return (nrows + ROW_SET_WORD_BITS - 1) / ROW_SET_WORD_BITS;
+}
+
 /* All in CurrentMemoryContext; a set that others are made of must not be changed any more. */
 extern RowSet row_set_all(int64 nrows);
 extern RowSet row_set_none(int64 nrows);
@@ -32,6 +40,10 @@ extern bool row_set_add(RowSet *set, uint64 row);
 /* Add the rows of a bitmap in roaring's portable form: the bytes it takes, 0 if it is damaged. */
 extern size_t row_set_add_bitmap(RowSet *set, uint64 base, const char *bytes, size_t length);
 
+/* The bytes that such a bitmap takes, 0 if that cannot be told. */
+extern size_t row_set_bitmap_size(const char *bytes, size_t length);
+
+extern RowSet row_set_copy(const RowSet *set);
 extern RowSet row_set_and(RowSet a, RowSet b);
 extern RowSet row_set_or(RowSet a, RowSet b);
 extern RowSet row_set_and_not(RowSet a, RowSet b);
