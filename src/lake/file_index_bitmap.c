@@ -185,6 +185,7 @@ RowSet
 bitmap_index_rows(IndexInput input, const Predicate *leaf, int64 nrows)
 {
 	BitmapIndex index = {.input = input, .leaf = leaf, .nrows = nrows};
+	RowSet		rows;
 
 	switch (leaf->op)
 	{
@@ -195,7 +196,8 @@ bitmap_index_rows(IndexInput input, const Predicate *leaf, int64 nrows)
 		case PREDICATE_NE:
 		case PREDICATE_NOT_IN:
 			read_index(&index);
-			return row_set_and_not(row_set_and_not(row_set_all(nrows), index.found), null_rows(&index));
+			rows = row_set_and_not(row_set_all(nrows), index.found);
+			return row_set_and_not(rows, null_rows(&index));
 		case PREDICATE_IS_NULL:
 			read_index(&index);
 			return null_rows(&index);
