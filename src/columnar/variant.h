@@ -53,7 +53,9 @@ typedef struct VariantValue
 	int128		unscaled;
 	int			scale;
 	BytesView	bytes;
+	const char *start;
 	uint32		size;			/* bytes of the value, whatever follows it */
+	uint32		id;				/* of a member of an object: its name's number */
 
 	/* arrays and objects */
 	uint32		count;
@@ -66,6 +68,7 @@ typedef struct VariantValue
 } VariantValue;
 
 extern bool variant_read_metadata(BytesView bytes, VariantMetadata *metadata);
+extern bool variant_metadata_name(const VariantMetadata *metadata, uint32 id, BytesView *name);
 extern bool variant_read(BytesView bytes, VariantValue *value);
 
 /*
@@ -88,25 +91,35 @@ typedef struct VariantNames
 
 extern void variant_add_name(VariantNames *names, BytesView name);
 extern void variant_finish_names(VariantNames *names);	/* once all are added */
-extern int	variant_name_id(const VariantNames *names, BytesView name);
+extern int	variant_name_id(const VariantNames *names, BytesView name);	/* -1: it is not one of them */
 extern void variant_append_metadata(StringInfo out, const VariantNames *names);
 
 extern void variant_append_null(StringInfo out);
 extern void variant_append_boolean(StringInfo out, bool value);
 extern void variant_append_integer(StringInfo out, int64 value);
+extern void variant_append_float(StringInfo out, float value);
 extern void variant_append_double(StringInfo out, double value);
 extern void variant_append_decimal(StringInfo out, int128 unscaled, int scale);	/* of at most 38 digits */
 extern void variant_append_string(StringInfo out, BytesView value);
+extern void variant_append_binary(StringInfo out, BytesView value);
+extern void variant_append_date(StringInfo out, int32 days);
+extern void variant_append_timestamp(StringInfo out, int64 value, bool is_ltz, bool is_nanos);
 
 /* A member of an array or object that is being built. */
 typedef struct VariantMember
 {
 	int			id;				/* of the name, in objects */
 	uint32		offset;			/* from the beginning of the members */
+	BytesView	name;			/* for those who sort by it */
 } VariantMember;
 
-/* What was appended since start are the members: put the container's head before them. */
+/*
+ * What was appended since start are the members: put the container's head
+ * before them.  An object's are sorted by id, as the names of VariantNames
+ * are; if the metadata's are not, the caller sorts by name.
+ */
 extern void variant_finish_array(StringInfo out, int start, const VariantMember *members, int count);
 extern void variant_finish_object(StringInfo out, int start, VariantMember *members, int count);
+extern void variant_finish_sorted_object(StringInfo out, int start, const VariantMember *members, int count);
 
 #endif							/* STREAMHOUSE_VARIANT_H */

@@ -26,7 +26,14 @@
 #define HEADER_DECIMAL4 PRIMITIVE(8)
 #define HEADER_DECIMAL8 PRIMITIVE(9)
 #define HEADER_DECIMAL16 PRIMITIVE(10)
+#define HEADER_DATE PRIMITIVE(11)
+#define HEADER_TIMESTAMP_LTZ PRIMITIVE(12)
+#define HEADER_TIMESTAMP PRIMITIVE(13)
+#define HEADER_FLOAT PRIMITIVE(14)
+#define HEADER_BINARY PRIMITIVE(15)
 #define HEADER_STRING PRIMITIVE(16)
+#define HEADER_TIMESTAMP_LTZ_NANOS PRIMITIVE(18)
+#define HEADER_TIMESTAMP_NANOS PRIMITIVE(19)
 
 #define HEADER_SHORT_STRING(length) ((length) << 2 | 1)
 #define HEADER_OBJECT(is_large, id_size, offset_size) \
@@ -100,10 +107,9 @@ int
 variant_name_id(const VariantNames *names, BytesView name)
 {
 	const BytesView *found = (const BytesView *)
-		bsearch(&name, names->names, names->count, sizeof(BytesView), compare_names);
+		(names->count > 0 ? bsearch(&name, names->names, names->count, sizeof(BytesView), compare_names) : NULL);
 
-	Assert(found != NULL);
-	return (int) (found - names->names);
+	return found == NULL ? -1 : (int) (found - names->names);
 }
 
 void
@@ -164,6 +170,15 @@ variant_append_integer(StringInfo out, int64 value)
 }
 
 void
+variant_append_float(StringInfo out, float value)
+{
+	uint32		bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	append_number(out, HEADER_FLOAT, bits, 4);
+}
+
+void
 variant_append_double(StringInfo out, double value)
 {
 	int64		bits;
@@ -195,6 +210,28 @@ variant_append_string(StringInfo out, BytesView value)
 		append_unsigned(out, value.length, 4);
 	}
 	appendBinaryStringInfo(out, value.data, value.length);
+}
+
+void
+variant_append_binary(StringInfo out, BytesView value)
+{
+	append_number(out, HEADER_BINARY, value.length, 4);
+	appendBinaryStringInfo(out, value.data, value.length);
+}
+
+void
+variant_append_date(StringInfo out, int32 days)
+{
+	append_number(out, HEADER_DATE, days, 4);
+}
+
+void
+variant_append_timestamp(StringInfo out, int64 value, bool is_ltz, bool is_nanos)
+{
+	if (is_nanos)
+		append_number(out, is_ltz ? HEADER_TIMESTAMP_LTZ_NANOS : HEADER_TIMESTAMP_NANOS, value, 8);
+	else
+		append_number(out, is_ltz ? HEADER_TIMESTAMP_LTZ : HEADER_TIMESTAMP, value, 8);
 }
 
 /* Make room for a head before what was appended since start. */
@@ -235,20 +272,29 @@ compare_ids(const void *a, const void *b)
 	return ((const VariantMember *) a)->id - ((const VariantMember *) b)->id;
 }
 
-/* Members are listed in the order of their names; they lie in any. */
 void
 variant_finish_object(StringInfo out, int start, VariantMember *members, int count)
+{
+	if (count > 0)
+		qsort(members, count, sizeof(VariantMember), compare_ids);
+	variant_finish_sorted_object(out, start, members, count);
+}
+
+/* Members are listed in the order of their names; they lie in any. */
+void
+variant_finish_sorted_object(StringInfo out, int start, const VariantMember *members, int count)
 {
 	bool		is_large = count > SMALL_COUNT_MAX;
 	int			count_size = is_large ? 4 : 1;
 	uint32		total = out->len - start;
 	int			offset_size = size_for(total);
+	int			largest = 0;
 	int			id_size;
 	char	   *at;
 
-	if (count > 0)
-		qsort(members, count, sizeof(VariantMember), compare_ids);
-	id_size = size_for(count > 0 ? members[count - 1].id : 0);
+	for (int i = 0; i < count; i++)
+		largest = Max(largest, members[i].id);
+	id_size = size_for(largest);
 	at = insert_head(out, start, 1 + count_size + (Size) count * id_size + ((Size) count + 1) * offset_size);
 
 	*at++ = (char) HEADER_OBJECT(is_large, id_size, offset_size);

@@ -101,8 +101,8 @@ variant_read_metadata(BytesView bytes, VariantMetadata *metadata)
 	return true;
 }
 
-static bool
-metadata_name(const VariantMetadata *metadata, uint32 id, BytesView *name)
+bool
+variant_metadata_name(const VariantMetadata *metadata, uint32 id, BytesView *name)
 {
 	const char *at = metadata->offsets + (uint64) id * metadata->offset_size;
 	uint64		begin;
@@ -280,6 +280,7 @@ variant_read(BytesView bytes, VariantValue *value)
 	int			more;
 
 	memset(value, 0, sizeof(VariantValue));
+	value->start = bytes.data;
 	if (bytes.length < 1)
 		return false;
 	more = (unsigned char) bytes.data[0] >> 2;
@@ -314,7 +315,8 @@ variant_member(VariantValue *container, const VariantMetadata *metadata, uint32 
 	container->members_read += member->size;
 	if (container->members_read > container->members.length)
 		return false;
-	return container->kind == VARIANT_ARRAY ||
-		metadata_name(metadata, (uint32) read_unsigned(container->ids + (uint64) i * container->id_size,
-													   container->id_size), name);
+	if (container->kind == VARIANT_ARRAY)
+		return true;
+	member->id = (uint32) read_unsigned(container->ids + (uint64) i * container->id_size, container->id_size);
+	return variant_metadata_name(metadata, member->id, name);
 }

@@ -1,10 +1,14 @@
 /*
  * test_variant.c
- *		The binary form of VARIANT: known bytes, random values, damage.
+ *		The binary form of VARIANT: known bytes, random values, damage; shredded
+ *		variants of Parquet files.
  */
 #include "unit.h"
 
 #include "columnar/variant.h"
+#include "format/format.h"
+#include "utils/memutils.h"
+#include "variant_files.h"
 
 static VariantMetadata
 no_names(void)
@@ -281,6 +285,194 @@ test_random_bytes(void)
 	}
 }
 
+/* ---- shredded variants ---- */
+
+/* Written by Paimon 1.4: "name" and "n" have columns, "price" has none. */
+static const char java_file[] =
+	"50415231150015c00215960115f3aed5f60c1c1550150015081508000028b52ffd0048fc010002ca0e0b1058be19fca0cbe7"
+	"114a016f9cf1c5154f1cf1c30d2f9cf0c1050f1cf0efdebb73dfae3d3bf6ebd6ab539f2e3d3af4e7ce9b335fae3c39f2e303"
+	"0001000015041554156c15d1a8adff0e3c15061504000028b52ffd00485001001000000001030004050a6e616d656e707269"
+	"6365030000000100000b000000010400010203046162636401000015001530154815cce6aada0d1c15501504150615080000"
+	"28b52ffd0048c0000007000000037f240105ee3f02031465120107421555625200010000150415f60115dc0115a39ab18e0c"
+	"3c15141504000028b52ffd0048140300b28717219029e90f674682f3a72ab2c89dc2c81bef53e48f57b40deb10fddb24b164"
+	"4b9902ff3c3f09691c1c060a82f02f8b9158821ff0f6db43b2d8c6f67877bad9e0b2bc42e7edaf9aa612a9fa11efef8ac562"
+	"780975b39ff934a94297fd0301000100001500154c156415a2ccd9a50c1c1550150415061508000028b52ffd00483001000c"
+	"00000005a62aaaa6140205a8a8aa0a040b10204313336517420068582032484049800800000100001500151e153615d987fc"
+	"8b091c1550150015061508000028b52ffd00487800000b0000000b9a255559a55649456a5a010000150015920115aa0115f5"
+	"ea86f20b1c1550150015061508000028b52ffd00484802000b0000000bdb255559e5574d456e5e0500000071454c4b390600"
+	"00007a725252366f070000005148574d56474b010000005804000000566a6b68060000006975546c48300100000078010000"
+	"1500151e153615d987fc8b091c1550150015061508000028b52ffd00487800000b0000000b9a255559a55649456a5a010000"
+	"1500158e0115a60115ec86d4231c1550150015061508000028b52ffd00483802000b0000000bdb255559e5574d456e5edfff"
+	"72c8daffffffe26ae329e0ffffff6dabb9d79c00000004863b5743000000c21b93e5a0fffffff1829cd6acffffffbb074fbc"
+	"96000000010000191102191804000000001918042700000015021916000019110219180301000019180b0104000102030461"
+	"626364150219160600191102191801001918062002bbfeffff150219160a2936060446001911011918001918001502191650"
+	"2946062e1c00001911021918075148574d56474b1918067a725252366f15021916422946062e0e0e00191101191800191800"
+	"15021916502946062e1c0000191102191808c21b93e5a0ffffff1918086dabb9d79c00000015021916422946062e0e0e0019"
+	"1c160815c80116000000191c16e20215761600001916e40300191c16de051592011600001916b20500191c16f00615641600"
+	"0019160000191c16d40715dc0116000019163c00191c16b009156416000019160000191c16940a15d60116000000150219cc"
+	"480d7061696d6f6e5f736368656d61150400150225001802696455000035021801761506450200150c250018086d65746164"
+	"617461550000150c2502180576616c75655502003502180b74797065645f76616c75651504450400350018046e616d651504"
+	"450000150c2502180576616c7565550000150c2502180b74797065645f76616c7565250035021c1c000000350018016e1504"
+	"450200150c2502180576616c756555000015042502180b74797065645f76616c75655502001650191c197c26001c15021925"
+	"08001918026964150c165016f20216c80126083c180427000000180400000000160028042700000018040000000000191c15"
+	"0015001502003c000016ea0e151616ea0b152e0026001c150c193508040619280176086d65746164617461150c165016d801"
+	"16880226e20226d0011c3606280b0104000102030461626364180301000000192c15041504150200150015041502003c16e4"
+	"03000016800f151e16980c153a0026001c150c1935080406192801760576616c7565150c1650169a0316980326de0526d803"
+	"1c360a28062002bbfeffff18010000192c15041504150200150015041502003c16b20529360604460000169e0f152016d20c"
+	"15360026001c150c1935080006194801760b74797065645f76616c7565046e616d650576616c7565150c1650164c166426f0"
+	"063c365000191c150015001502003c16002946062e1c00000016be0f151c16880d152a0026001c150c193508000619480176"
+	"0b74797065645f76616c7565046e616d650b74797065645f76616c7565150c165016c40116dc0126d4073c364228067a7252"
+	"52366f18075148574d56474b00191c150015001502003c163c2946062e0e0e000016da0f151e16b20d15440026001c150c19"
+	"35080006194801760b74797065645f76616c7565016e0576616c7565150c1650164c166426b0093c365000191c1500150015"
+	"02003c16002946062e1c00000016f80f151c16f60d152a0026001c15041935080006194801760b74797065645f76616c7565"
+	"016e0b74797065645f76616c7565150c165016be0116d60126940a3c18086dabb9d79c0000001808c21b93e5a0ffffff1642"
+	"28086dabb9d79c0000001808c21b93e5a0ffffff00191c150015001502003c3946062e0e0e0000169410151816a00e154a00"
+	"16fe0b1650260816e20b140000284a706172717565742d6d722076657273696f6e20312e31362e3020286275696c64203430"
+	"326333383130633337326432393630336531383137373161636562666563633731626566363129197c1c00001c00001c0000"
+	"1c00001c00001c00001c000000c703000050415231";
+
+/* The rows of column v, those selected, in a vector that lives on. */
+static Vector *
+read_shredded(BytesView content, const DataType *type, const int32 *selection, int nselected)
+{
+	const char *path = psprintf("%s/variant.parquet", unit_directory());
+	DataField	column = {.name = "v", .type = unconstify(DataType *, type)};
+	FormatReadOptions options = {.columns = &column, .ncolumns = 1};
+	FILE	   *file = fopen(path, "wb");
+	FormatReader *reader;
+	Vector	   *vector = vector_create(type, BATCH_ROWS);
+
+	if (file == NULL || fwrite(content.data, 1, content.length, file) != content.length || fclose(file) != 0)
+		elog(ERROR, "could not write \"%s\"", path);
+	reader = format_open(format_lookup("parquet"), storage_open(path), &options);
+	if (CHECK(format_next(reader)))
+		format_read_column(reader, 0, selection, selection != NULL ? nselected : reader->nrows, vector);
+	return vector;
+}
+
+static void
+check_variant(const Vector *vector, int row, const char *expected)
+{
+	StringInfoData text;
+	VariantMetadata metadata;
+	VariantValue value;
+
+	initStringInfo(&text);
+	if (vector->has_nulls && vector->nulls[row])
+		appendStringInfoString(&text, "null");
+	else if (CHECK(variant_read(vector->children[0]->values.bytes[row], &value) &&
+				   variant_read_metadata(vector->children[1]->values.bytes[row], &metadata)))
+		describe(&text, &value, &metadata);
+	CHECK_STRING(text.data, expected);
+}
+
+static const DataType *
+variant_type(void)
+{
+	return type_make(TYPE_VARIANT, 0, 0, true);
+}
+
+static void
+test_shredded_by_java(void)
+{
+	static const int32 selection[] = {0, 7, 33, 39};
+	Vector	   *vector = read_shredded(unit_hex(java_file), variant_type(), NULL, 0);
+	Vector	   *selected = read_shredded(unit_hex(java_file), variant_type(), selection, 4);
+
+	check_variant(vector, 0, "14[n=2:-159845777441:0:0:0:,name=6:0:0:0:0:qELK9,price=5:0:0:249:2:,],");
+	check_variant(vector, 1, "14[],");
+	check_variant(vector, 2, "13[=2:1:0:0:0:,=6:0:0:0:0:two,=0:0:0:0:0:,],");
+	check_variant(vector, 5, "5:0:0:-41:2:,");
+	check_variant(vector, 6, "14[a=2:1:0:0:0:,b=14[c=13[=2:1:0:0:0:,=2:2:0:0:0:,=14[d=6:0:0:0:0:\xc3\xa9,],],],],");
+	check_variant(vector, 7, "null");
+	check_variant(vector, 35, "0:0:0:0:0:,");
+	for (int i = 0; i < 3; i++)
+		check_variant(selected, selection[i], i == 1 ? "null" : i == 0 ?
+					  "14[n=2:-159845777441:0:0:0:,name=6:0:0:0:0:qELK9,price=5:0:0:249:2:,]," :
+					  "14[n=2:-357176671503:0:0:0:,name=6:0:0:0:0:iuTlH0,price=5:0:0:249:2:,],");
+	check_variant(selected, 39, "1:1:0:0:0:,");
+}
+
+static void
+test_shredded_objects(void)
+{
+	Vector	   *vector = read_shredded(unit_hex(objects_file), variant_type(), NULL, 0);
+
+	check_variant(vector, 0, "14[a=2:5:0:0:0:,l=13[=6:0:0:0:0:p,=2:1:0:0:0:,=0:0:0:0:0:,],o=14[x=9:1:0:0:0:,],"
+				  "z=1:1:0:0:0:,],");
+	check_variant(vector, 1, "null");
+	check_variant(vector, 2, "2:7:0:0:0:,");
+	check_variant(vector, 3, "0:0:0:0:0:,");
+	check_variant(vector, 4, "14[a=0:0:0:0:0:,o=6:0:0:0:0:hi,],");
+	check_variant(vector, 5, "14[z=1:1:0:0:0:,],");
+	check_variant(vector, 6, "14[l=13[],o=14[],],");
+	check_variant(vector, 7, "14[],");
+}
+
+static void
+test_shredded_scalars(void)
+{
+	Vector	   *vector = read_shredded(unit_hex(scalars_file), variant_type(), NULL, 0);
+
+	check_variant(vector, 0, "14[bo=1:1:0:0:0:,by=7:0:0:0:0:bytes,da=9:-1:0:0:0:,de=5:0:0:-40:2:,dl=5:0:0:10000:3:,"
+				  "do=4:0:2.5:0:0:,fl=3:0:0.5:0:0:,i1=2:-1:0:0:0:,i4=2:70000:0:0:0:,st=6:0:0:0:0:text,"
+				  "tm=11:1000000:0:0:0:,tn=11:1000000000:0:0:0:,tu=12:1000000:0:0:0:,],");
+	CHECK_ERROR(ERRCODE_FEATURE_NOT_SUPPORTED, "\"v\"", read_shredded(unit_hex(time_file), variant_type(), NULL, 0));
+}
+
+static void
+test_shredded_in_lists(void)
+{
+	DataType   *type = type_make_nested(TYPE_ARRAY, 1, true);
+	Vector	   *vector;
+	const ListView *lists;
+
+	type->children[0].type = unconstify(DataType *, variant_type());
+	vector = read_shredded(unit_hex(lists_file), type, NULL, 0);
+	lists = vector->values.list;
+	CHECK(lists[0].length == 2 && lists[1].length == 0 && vector->nulls[2] && lists[3].length == 2);
+	check_variant(vector->children[0], lists[0].start, "2:1:0:0:0:,");
+	check_variant(vector->children[0], lists[0].start + 1, "1:1:0:0:0:,");
+	check_variant(vector->children[0], lists[3].start, "null");
+	check_variant(vector->children[0], lists[3].start + 1, "2:1:0:0:0:,");
+}
+
+/* An error or rows. */
+static void
+read_damaged(BytesView content)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		read_shredded(content, variant_type(), NULL, 0);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+}
+
+static void
+test_shredded_damage(void)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "damage", ALLOCSET_DEFAULT_SIZES);
+
+	for (int32 row = 0; row < 90; row += 10)
+		CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "\"v\"", read_shredded(unit_hex(damaged_file), variant_type(), &row, 1));
+	MemoryContextSwitchTo(scratch);
+	for (int round = 0; round < 3000; round++)
+	{
+		BytesView	content = unit_hex(round % 2 ? java_file : objects_file);
+
+		unconstify(char *, content.data)[unit_random_below(content.length)] = (char) unit_random_below(256);
+		read_damaged(content);
+		MemoryContextReset(scratch);
+	}
+}
+
 int
 main(void)
 {
@@ -292,5 +484,10 @@ main(void)
 	RUN(test_objects);
 	RUN(test_values);
 	RUN(test_random_bytes);
+	RUN(test_shredded_by_java);
+	RUN(test_shredded_objects);
+	RUN(test_shredded_scalars);
+	RUN(test_shredded_in_lists);
+	RUN(test_shredded_damage);
 	return unit_end();
 }

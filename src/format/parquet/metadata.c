@@ -98,6 +98,8 @@ read_logical_parameters(ThriftReader *reader, ParquetField *field)
 			field->precision = read_i32(reader, type);
 		else if (field->meaning == PARQUET_MEANING_INTEGER && id == 2)
 			field->is_unsigned = !thrift_read_bool(reader, type);
+		else if (field->meaning == PARQUET_MEANING_TIMESTAMP && id == 1)
+			field->is_utc = thrift_read_bool(reader, type);
 		else if ((field->meaning == PARQUET_MEANING_TIME || field->meaning == PARQUET_MEANING_TIMESTAMP) && id == 2)
 		{
 			int16		unit = read_empty_union(reader, type);
@@ -181,6 +183,7 @@ apply_converted_type(ParquetField *field, int32 converted_type)
 		case PARQUET_CONVERTED_TIMESTAMP_MICROS:
 			field->meaning = PARQUET_MEANING_TIMESTAMP;
 			field->unit = converted_type == PARQUET_CONVERTED_TIMESTAMP_MILLIS ? PARQUET_MILLIS : PARQUET_MICROS;
+			field->is_utc = true;
 			break;
 		case PARQUET_CONVERTED_UINT_8:
 		case PARQUET_CONVERTED_UINT_16:

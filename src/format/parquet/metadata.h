@@ -57,6 +57,7 @@ typedef struct ParquetField
 	int32		scale;			/* of decimals */
 	int32		precision;
 	ParquetTimeUnit unit;		/* of times and timestamps */
+	bool		is_utc;			/* of timestamps: instants */
 	bool		has_order;		/* min_value and max_value follow the type's order */
 } ParquetField;
 

@@ -85,11 +85,10 @@ bind_row(Binder *binder, NestedNode *node)
 	const ParquetField *field = node->field;
 
 	if (node->wanted->root == TYPE_VARIANT && parquet_child(field, "typed_value") != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of file \"%s\" cannot be read",
-						binder->name, binder->source->file->path),
-				 errdetail("Shredded variants are not supported.")));
+	{
+		node->shredded = shredded_create(field, binder->source->file->path, binder->name);
+		node->wanted = node->shredded->type;
+	}
 	make_children(node);
 	for (int i = 0; i < node->nchildren; i++)
 	{
@@ -114,6 +113,14 @@ is_element(const ParquetField *list, const ParquetField *repeated)
 		return true;
 	return strcmp(repeated->name, "array") == 0 ||
 		strcmp(repeated->name, psprintf("%s_tuple", list->name)) == 0;
+}
+
+const ParquetField *
+nested_element(const ParquetField *list)
+{
+	const ParquetField *repeated = &list->children[0];
+
+	return is_element(list, repeated) ? repeated : &repeated->children[0];
 }
 
 static void
@@ -202,6 +209,12 @@ node_damaged(const NestedNode *node)
 static void
 place_leaves(NestedNode *node, Vector *vector, int base)
 {
+	if (node->shredded != NULL)
+	{
+		vector = node->shredded->vector;
+		vector_reset(vector);
+		base = 0;
+	}
 	if (node->field != NULL && node->nchildren == 0)
 	{
 		node->leaf->out = vector;
@@ -299,6 +312,11 @@ assemble(const NestedNode *node, Vector *vector, int base, int nslots)
 		if (node->leaf->nslots != nslots)
 			node_damaged(node);
 		vector_reserve(vector, (int64) base + nslots);
+	}
+	else if (node->shredded != NULL && vector != node->shredded->vector)
+	{
+		assemble(node, node->shredded->vector, 0, nslots);
+		shredded_rebuild(node->shredded, nslots, vector, base);
 	}
 	else if (node->wanted->physical == PHYSICAL_ROW)
 	{

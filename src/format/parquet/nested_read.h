@@ -15,6 +15,7 @@
 #ifndef STREAMHOUSE_PARQUET_NESTED_READ_H
 #define STREAMHOUSE_PARQUET_NESTED_READ_H
 
+#include "columnar/variant.h"
 #include "format/parquet/column_read.h"
 
 /* A leaf's entries: levels of the rows being read. */
@@ -56,6 +57,35 @@ extern void leaf_begin_group(NestedLeaf *leaf);
 /* Read rows start .. start+nrows-1 of the row group; out and base are set. */
 extern void leaf_read_rows(NestedLeaf *leaf, int64 start, int nrows);
 
+/* ---- variant_read.c ---- */
+
+/* A shredded variant, while rows are read: of its parts whole values are made. */
+typedef struct ShreddedVariant
+{
+	ParquetPlace place;
+	DataType   *type;			/* that it is read as */
+	Vector	   *vector;			/* so read, from slot 0 on */
+
+	VariantNames names;			/* of the fields that have columns of their own */
+	int		   *ids;			/* their numbers in the metadata, -1: not there */
+	bool		has_metadata;
+	BytesView	metadata_bytes;
+	VariantMetadata metadata;
+
+	StringInfoData out;			/* the value that is being built */
+	VariantMember *members;		/* of all containers begun, outer ones first */
+	int			nmembers;
+	int			capacity;
+	char	   *room;			/* for values that are made, in the batch's memory */
+	uint32		room_left;
+} ShreddedVariant;
+
+/* In CurrentMemoryContext; path and column must last. */
+extern ShreddedVariant *shredded_create(const ParquetField *field, const char *path, const char *column);
+
+/* The first count slots that were read become values in out, in CurrentMemoryContext. */
+extern void shredded_rebuild(ShreddedVariant *variant, int count, Vector *out, int at);
+
 /* ---- nested_read.c ---- */
 
 typedef struct NestedNode
@@ -69,6 +99,7 @@ typedef struct NestedNode
 	NestedLeaf *leaf;			/* of a value, or whose levels tell of lists and nulls */
 	int			nchildren;
 	struct NestedNode *children;
+	ShreddedVariant *shredded;	/* else NULL; wanted is then its type */
 } NestedNode;
 
 typedef struct NestedColumn
@@ -86,6 +117,9 @@ typedef struct NestedSource
 	MemoryContext batch_context;
 	size_t		window_bytes;
 } NestedSource;
+
+/* The element of a list that has a group of its own. */
+extern const ParquetField *nested_element(const ParquetField *list);
 
 /*
  * A column to be read as the type wanted, whose rows' fields are found by
