@@ -89,3 +89,9 @@ CREATE FOREIGN TABLE not_ours (a uuid) SERVER nothing;
 ALTER FOREIGN TABLE not_ours OPTIONS (ADD x 'y');
 DROP FOREIGN DATA WRAPPER dummy CASCADE;
 DROP FOREIGN TABLE orders_again, wider;
+
+-- one bucket is the default of a table with a key
+CREATE FOREIGN TABLE ddl.one_bucket (k int NOT NULL, v text) SERVER lake OPTIONS (primary_key 'k');
+INSERT INTO ddl.one_bucket VALUES (1, 'a'), (2, 'b'), (1, 'c');
+SELECT * FROM ddl.one_bucket ORDER BY k;
+SELECT bucket, record_count FROM streamhouse.files('ddl.one_bucket');

@@ -50,10 +50,10 @@ SELECT count(*), count(a), sum(cardinality(a)), sum(cardinality(t)) FROM nested.
 SELECT count(*) FROM (TABLE nested.long EXCEPT ALL TABLE local_long) AS different;
 
 -- the same as jsonb
-CREATE FOREIGN TABLE nested.json (id int, i jsonb, dp jsonb, de jsonb, tx jsonb, by jsonb, da jsonb, ti jsonb, ts jsonb, tz jsonb, address jsonb, items jsonb)
+CREATE FOREIGN TABLE nested.as_json (id int, i jsonb, dp jsonb, de jsonb, tx jsonb, by jsonb, da jsonb, ti jsonb, ts jsonb, tz jsonb, address jsonb, items jsonb)
 	SERVER lake OPTIONS ("table" 'every');
-SELECT id, i, dp, de, tx, by, da, ti, ts, tz, address FROM nested.json WHERE id <> 5 ORDER BY id;
-SELECT id, items FROM nested.json WHERE id < 5 ORDER BY id;
+SELECT id, i, dp, de, tx, by, da, ti, ts, tz, address FROM nested.as_json WHERE id <> 5 ORDER BY id;
+SELECT id, items FROM nested.as_json WHERE id < 5 ORDER BY id;
 CREATE TYPE nested.loose AS (sku text, tags jsonb);
 CREATE FOREIGN TABLE nested.mixed (id int, address jsonb, items nested.loose[]) SERVER lake OPTIONS ("table" 'every');
 SELECT id, items FROM nested.mixed WHERE id < 3 ORDER BY id;

@@ -45,6 +45,8 @@ schema_of_relation(Relation relation)
 	TupleDesc	desc = RelationGetDescr(relation);
 	Oid			relid = RelationGetRelid(relation);
 	DataField  *fields = palloc0(desc->natts * sizeof(DataField));
+	List	   *primary_key;
+	List	   *options;
 	int			nfields = 0;
 	int			i;
 
@@ -66,8 +68,10 @@ schema_of_relation(Relation relation)
 				 errmsg("foreign table \"%s\" has no columns to make a lake table of",
 						RelationGetRelationName(relation)),
 				 errhint("Use IMPORT FOREIGN SCHEMA for tables that are in the lake.")));
-	return schema_build(nfields, fields, table_partition_keys(relid), table_primary_key(relid),
-						table_lake_options(relid), NULL);
+	primary_key = table_primary_key(relid);
+	options = table_lake_options(relid);
+	return schema_build(nfields, fields, table_partition_keys(relid), primary_key,
+						primary_key != NIL ? schema_with_default_bucket(options) : options, NULL);
 }
 
 /* The lake table's schema, whether it is in the lake or will be; NULL: neither. */

@@ -57,6 +57,13 @@ extern int	schema_field(const TableSchema *schema, const char *name);
 /* The option's text, or NULL. */
 extern const char *schema_option(const TableSchema *schema, const char *key);
 
+/*
+ * options (OptionPair *) of a new table with a primary key: one bucket, unless
+ * they say otherwise, since Paimon's own default (dynamic buckets) cannot be
+ * written.
+ */
+extern List *schema_with_default_bucket(List *options);
+
 /* Derive trimmed_keys from the primary and partition keys. */
 extern void schema_set_trimmed_keys(TableSchema *schema);
 

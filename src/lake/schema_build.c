@@ -263,6 +263,19 @@ check_rules(const TableSchema *schema)
 	check_bucket_rules(schema, options);
 }
 
+List *
+schema_with_default_bucket(List *options)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		if (strcmp(((OptionPair *) lfirst(lc))->key, "bucket") == 0)
+			return options;
+	}
+	return lappend(list_copy(options), option_pair_make("bucket", "1"));
+}
+
 TableSchema *
 schema_build(int nfields, DataField *fields, List *partition_keys, List *primary_keys,
 			 List *options, const char *comment)

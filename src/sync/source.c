@@ -141,24 +141,6 @@ require_columns(Relation relation, const AttrNumber *columns, int ncolumns)
 	}
 }
 
-/* A table with a key needs a number of buckets: one, unless the sync's options say otherwise. */
-static List *
-with_default_bucket(List *options)
-{
-	OptionPair *bucket;
-	ListCell   *cell;
-
-	foreach(cell, options)
-	{
-		if (strcmp(((OptionPair *) lfirst(cell))->key, "bucket") == 0)
-			return options;
-	}
-	bucket = palloc(sizeof(OptionPair));
-	bucket->key = pstrdup("bucket");
-	bucket->value = pstrdup("1");
-	return lappend(list_copy(options), bucket);
-}
-
 /* The key of the lake table; none if a column of it is not replicated. */
 static AttrNumber *
 lake_key(Relation relation, const AttrNumber *columns, int ncolumns, int *nkeys)
@@ -200,7 +182,7 @@ source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, b
 		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));
 	for (i = ncolumns; i < nfields; i++)
 		fields[i] = history_field(i - ncolumns);
-	return schema_build(nfields, fields, NIL, key_names, nkeys > 0 ? with_default_bucket(options) : options, NULL);
+	return schema_build(nfields, fields, NIL, key_names, nkeys > 0 ? schema_with_default_bucket(options) : options, NULL);
 }
 
 static void
