@@ -111,7 +111,8 @@ aggregator_add_older(Aggregator *aggregator, Scalar *accumulator, const Scalar *
 {
 	Scalar		reversed = *input;
 
-	if (aggregator->function->unordered)
+	/* Java forgets that a function has no order when it ignores retractions */
+	if (aggregator->function->unordered && !aggregator->ignore_retract)
 	{
 		aggregator->function->aggregate(aggregator, accumulator, input);
 		return;
