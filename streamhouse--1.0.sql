@@ -59,6 +59,9 @@ CREATE TABLE streamhouse.sync_table (
 	lake_table text NOT NULL,
 	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields
 	copied boolean NOT NULL DEFAULT false,	-- the initial copy of the table is done
+	column_list boolean NOT NULL DEFAULT false,	-- some of its columns may not be published, or were not for a while
+	paused_at pg_lsn,					-- the commit that the sync could not follow
+	error text,							-- why, and the cure; not null: no changes are taken
 	PRIMARY KEY (sync, source)
 );
 COMMENT ON TABLE streamhouse.sync_table IS 'tables of the syncs';
@@ -127,7 +130,9 @@ LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot;
 COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does and how far it is';
 
 CREATE VIEW streamhouse.sync_tables AS
-SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", t.copied
+SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", t.copied,
+	CASE WHEN t.error IS NOT NULL THEN 'paused' WHEN t.copied THEN 'streaming' ELSE 'copying' END AS state,
+	t.paused_at, t.error
 FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
 COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';
 

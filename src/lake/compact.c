@@ -44,6 +44,17 @@ is_real_bucket(const ManifestEntry *entry, void *arg)
 	return entry->bucket >= 0;
 }
 
+/* Columns that were added since the table was opened would be lost. */
+static void
+check_schema(const LakeTable *table, const DataFileMeta *file)
+{
+	if (file->schema_id > table->schema->id)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("the schema of lake table \"%s\" has changed meanwhile", table->name),
+				 errhint("Try again.")));
+}
+
 /* The live files by bucket: List of CompactionBucket *. */
 static List *
 live_buckets(LakeTable *table, const LakeSnapshot *snapshot)
@@ -58,6 +69,7 @@ live_buckets(LakeTable *table, const LakeSnapshot *snapshot)
 	{
 		const ManifestEntry *entry = lfirst(cell);
 
+		check_schema(table, entry->file);
 		if (bucket == NULL || bucket->bucket != entry->bucket ||
 			bytes_view_order(bucket->partition, entry->partition) != 0)
 		{

@@ -78,4 +78,13 @@ extern List *schema_split_names(const char *text);
 extern TableSchema *schema_build(int nfields, DataField *fields, List *partition_keys, List *primary_keys,
 								 List *options, const char *comment);
 
+/* Is a column of this name for the format itself? */
+extern bool schema_name_is_reserved(const char *name);
+
+/*
+ * The next schema, with a nullable column more at a position; in
+ * CurrentMemoryContext.  The name must be free and not reserved.
+ */
+extern TableSchema *schema_add_field(const TableSchema *schema, int position, const DataField *field);
+
 #endif							/* STREAMHOUSE_SCHEMA_H */

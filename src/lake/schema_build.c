@@ -6,8 +6,7 @@
  */
 #include "postgres.h"
 
-#include <time.h>
-
+#include "lake/clock.h"
 #include "lake/options.h"
 #include "lake/schema.h"
 
@@ -70,14 +69,20 @@ assign_nested_ids(DataType *type, int32 *highest)
 	}
 }
 
-static void
-check_column_name(const char *name)
+bool
+schema_name_is_reserved(const char *name)
 {
 	bool		reserved = strncmp(name, "_KEY_", 5) == 0;
 
 	for (int i = 0; i < lengthof(reserved_names); i++)
 		reserved |= strcmp(name, reserved_names[i]) == 0;
-	if (reserved)
+	return reserved;
+}
+
+static void
+check_column_name(const char *name)
+{
+	if (schema_name_is_reserved(name))
 		ereport(ERROR,
 				(errcode(ERRCODE_RESERVED_NAME),
 				 errmsg("column name \"%s\" is reserved", name),
@@ -281,7 +286,6 @@ schema_build(int nfields, DataField *fields, List *partition_keys, List *primary
 			 List *options, const char *comment)
 {
 	TableSchema *schema = palloc0(sizeof(TableSchema));
-	struct timespec now;
 
 	build_fields(schema, nfields, fields);
 	build_options(schema, options, &partition_keys, &primary_keys);
@@ -292,8 +296,41 @@ schema_build(int nfields, DataField *fields, List *partition_keys, List *primary
 		schema->fields[schema->primary_keys[i]].type->nullable = false;
 
 	schema->comment = comment != NULL ? pstrdup(comment) : NULL;
-	clock_gettime(CLOCK_REALTIME, &now);
-	schema->time_millis = (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	schema->time_millis = clock_millis();
 	check_rules(schema);
 	return schema;
+}
+
+/* Make room for a field in the positions of a key. */
+static void
+shift_key(int *keys, int nkeys, int position)
+{
+	for (int i = 0; i < nkeys; i++)
+	{
+		if (keys[i] >= position)
+			keys[i]++;
+	}
+}
+
+TableSchema *
+schema_add_field(const TableSchema *schema, int position, const DataField *field)
+{
+	TableSchema *next = schema_copy(schema);
+	DataField  *fields = palloc((schema->nfields + 1) * sizeof(DataField));
+
+	memcpy(fields, next->fields, position * sizeof(DataField));
+	memcpy(fields + position + 1, next->fields + position, (schema->nfields - position) * sizeof(DataField));
+	fields[position] = *field;
+	fields[position].type = copy_type(field->type);
+	fields[position].id = ++next->highest_field_id;
+	assign_nested_ids(fields[position].type, &next->highest_field_id);
+
+	next->fields = fields;
+	next->nfields++;
+	next->id++;
+	next->time_millis = clock_millis();
+	shift_key(next->partition_keys, next->npartition_keys, position);
+	shift_key(next->primary_keys, next->nprimary_keys, position);
+	shift_key(next->trimmed_keys, next->ntrimmed_keys, position);
+	return next;
 }

@@ -28,7 +28,7 @@ store_tuple(TupleTableSlot *slot, HeapTuple tuple)
 bool
 change_value_is_out_of_reach(const TupleTableSlot *slot, int column)
 {
-	return !slot->tts_isnull[column] && TupleDescAttr(slot->tts_tupleDescriptor, column)->attlen == -1 &&
+	return column >= 0 && !slot->tts_isnull[column] && TupleDescAttr(slot->tts_tupleDescriptor, column)->attlen == -1 &&
 		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[column]));
 }
 
@@ -79,7 +79,7 @@ decode_new_row(SyncRelation *source)
 	bool		incomplete = false;
 	int			n;
 
-	for (n = 0; n < table->record->ncolumns; n++)
+	for (n = 0; n < source->rows->nfields; n++)
 	{
 		int			field = source->rows->order[n];
 
@@ -103,7 +103,7 @@ decode_old_row(SyncRelation *source, bool full)
 	int			nkeys = table->lake->schema->nprimary_keys;
 	int			n;
 
-	for (n = 0; n < table->record->ncolumns; n++)
+	for (n = 0; n < source->rows->nfields; n++)
 	{
 		if (full || n < nkeys)
 			row_source_encode(source->rows, n, source->old_slot, table->old_row);

@@ -52,7 +52,7 @@ append_described(SyncStream *stream, SyncTable *table, const char *kind, const R
 {
 	const ReorderBufferTXN *transaction = stream->transaction;
 
-	history_describe(table->row, table->record->ncolumns, kind, change->lsn, transaction->end_lsn,
+	history_describe(table->row, source_field_count(table->lake->schema, true), kind, change->lsn, transaction->end_lsn,
 					 transaction->xact_time.commit_time);
 	apply_row(stream, table, ROW_INSERT, table->row);
 	stream->transaction_used = true;
@@ -66,7 +66,7 @@ append_row(SyncStream *stream, SyncRelation *source, const char *kind, const Tup
 	SyncTable  *table = source->table;
 	int			n;
 
-	for (n = 0; n < table->record->ncolumns; n++)
+	for (n = 0; n < source->rows->nfields; n++)
 	{
 		if (change_value_is_out_of_reach(slot, row_source_column(source->rows, n)))
 			ereport(ERROR,
@@ -119,7 +119,7 @@ history_truncate(SyncStream *stream, SyncRelation *source, const ReorderBufferCh
 	SyncTable  *table = source->table;
 	int			i;
 
-	for (i = 0; i < table->record->ncolumns; i++)
+	for (i = 0; i < source_field_count(table->lake->schema, true); i++)
 		table->row[i].isnull = true;
 	append_described(stream, table, "T", change);
 }

@@ -94,8 +94,11 @@ scan_relation(TableCopy *copy, Relation relation)
 	TableScanDesc scan = table_beginscan(relation, GetActiveSnapshot(), 0, NULL);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	int64		rows = 0;
+	ColumnChange *change;
 
-	copy->rows = row_source_make(copy->sync, copy->record, copy->lake->schema, relation);
+	copy->rows = row_source_make(copy->sync, copy->record, copy->lake->schema, relation, &change);
+	if (change && (change->problem || change->nadded > 0))
+		column_change_raise(change);
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		copy_row(copy, slot);

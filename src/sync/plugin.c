@@ -45,6 +45,7 @@ plugin_begin(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 {
 	stream_of(context)->transaction = transaction;
 	stream_of(context)->transaction_used = false;
+	stream_of(context)->map->commit_lsn = transaction->final_lsn;
 }
 
 /* Does the lake lack the transaction's changes of a table of the sync? */

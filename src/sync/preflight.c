@@ -417,6 +417,7 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 	record->source_name = published->name;
 	record->lake_table = pstrdup(RelationGetRelationName(relation));
 	record->columns = published_columns(check->publication, relation, &record->ncolumns);
+	record->column_list = published_has_column_list(check->publication, relation);
 	return record;
 }
 

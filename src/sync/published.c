@@ -76,6 +76,14 @@ entry_attribute(const Publication *publication, Relation source, AttrNumber numb
 	return !isnull;
 }
 
+bool
+published_has_column_list(const Publication *publication, Relation source)
+{
+	Datum		list;
+
+	return entry_attribute(publication, source, Anum_pg_publication_rel_prattrs, &list);
+}
+
 AttrNumber *
 published_columns(const Publication *publication, Relation source, int *ncolumns)
 {

@@ -23,6 +23,9 @@ extern Oid	published_as(const Publication *publication, Relation relation);
 /* Attribute numbers of the columns that are published: of the column list, or all. */
 extern AttrNumber *published_columns(const Publication *publication, Relation source, int *ncolumns);
 
+/* Does the publication list the columns of a source? */
+extern bool published_has_column_list(const Publication *publication, Relation source);
+
 /*
  * The row filter of a source, for the columns of a relation that is the source
  * or one of its partitions; NULL when there is none.

@@ -86,6 +86,32 @@ sync_table_check_lake(const SyncTable *table)
 		lake_table_replaced(table->lake);
 }
 
+/*
+ * Are there fields for the columns that are known, and for history behind
+ * them?  Others between them are null: a crash may have kept the catalog from
+ * knowing columns that were added.
+ */
+static bool
+fields_fit(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema)
+{
+	int			nfields = source_field_count(schema, sync->history);
+	int			i;
+
+	if (nfields < record->ncolumns)
+		return false;
+	for (i = record->ncolumns; i < nfields; i++)
+	{
+		if (!schema->fields[i].type->nullable)
+			return false;
+	}
+	for (; i < schema->nfields; i++)
+	{
+		if (strcmp(schema->fields[i].name, history_field(i - nfields).name) != 0)
+			return false;
+	}
+	return true;
+}
+
 static void
 open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse)
 {
@@ -93,7 +119,7 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	int			nfields = lake->schema->nfields;
 	LakeSnapshot *newest;
 
-	if (nfields != record->ncolumns + (sync->history ? HISTORY_FIELDS : 0))
+	if (!fields_fit(sync, record, lake->schema))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("columns of lake table \"%s\" have changed since sync \"%s\" was created", lake->name, sync->name),
@@ -138,7 +164,8 @@ relation_map_create(const SyncRecord *sync, const char *warehouse)
 	{
 		const SyncTableRecord *record = lfirst(cell);
 
-		open_table(hash_search(map->tables, &record->source, HASH_ENTER, NULL), sync, record, warehouse);
+		if (!record->paused)
+			open_table(hash_search(map->tables, &record->source, HASH_ENTER, NULL), sync, record, warehouse);
 	}
 	current_map = map;
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
@@ -191,6 +218,8 @@ relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation)
 {
 	MemoryContext old;
 	TupleDesc	desc;
+	RowSource  *rows;
+	ColumnChange *change;
 
 	if (entry->prepared)
 		return;
@@ -201,7 +230,14 @@ relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation)
 		entry->context = AllocSetContextCreate(map->context, "streamhouse sync relation", ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(entry->context);
 	entry->prepared = true;
-	entry->rows = row_source_make(map->sync, entry->table->record, entry->table->lake->schema, relation);
+	rows = row_source_make(map->sync, entry->table->record, entry->table->lake->schema, relation, &change);
+	if (change)
+	{
+		change->commit_lsn = map->commit_lsn;
+		map->change = change;
+		column_change_raise(change);
+	}
+	entry->rows = rows;
 	desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
 	entry->new_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	entry->old_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);

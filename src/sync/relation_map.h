@@ -4,7 +4,7 @@
  *
  * Several relations lead to one lake table when partitions are published as
  * their root.  The lake table's fields are the source's columns by attribute
- * number, as they were when the sync was created.  Whenever the definition of
+ * number, as they were when the table was copied, and those added since.  Whenever the definition of
  * a relation or of the publication may have changed they are compared again,
  * before the next row.
  */
@@ -69,6 +69,8 @@ typedef struct RelationMap
 	HTAB	   *relations;		/* SyncRelation by relid */
 	PublicationActions actions; /* what is published, see relation_map_actions */
 	bool		actions_known;
+	XLogRecPtr	commit_lsn;		/* of the transaction being decoded */
+	ColumnChange *change;		/* why the last ERROR was raised, or NULL */
 } RelationMap;
 
 /* With all tables of the sync, opened in the lake; in CurrentMemoryContext. */
@@ -77,7 +79,10 @@ extern RelationMap *relation_map_create(const SyncRecord *sync, const char *ware
 /* The entry of a relation, with its table; nothing else is checked.  While decoding. */
 extern SyncRelation *relation_map_find(RelationMap *map, Relation relation);
 
-/* Make the rest of the entry; ERROR when columns have changed.  While decoding. */
+/*
+ * Make the rest of the entry; ERROR when columns have changed, and then
+ * map->change says how.  While decoding.
+ */
 extern void relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation);
 
 /* What the publication publishes.  While decoding. */

@@ -17,56 +17,6 @@
 
 #define DESCRIPTION_LENGTH 200
 
-static void
-columns_changed(const RowSource *rows, const char *detail)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("columns of table \"%s\" have changed since its sync was created", rows->name),
-			 errdetail_internal("%s", detail),
-			 errhint("Changes of columns are not replicated. Remove the lake table and call streamhouse.resync_table.")));
-}
-
-/* One column of the source against its field. */
-static void
-check_column(const RowSource *rows, TupleDesc desc, AttrNumber number, const DataField *field)
-{
-	Form_pg_attribute column;
-	DataType   *type;
-
-	if (number > desc->natts || TupleDescAttr(desc, number - 1)->attisdropped)
-		columns_changed(rows, psprintf("Column \"%s\" is not there any more.", field->name));
-	column = TupleDescAttr(desc, number - 1);
-	if (strcmp(NameStr(column->attname), field->name) != 0)
-		columns_changed(rows, psprintf("Column \"%s\" is called \"%s\" now.", field->name, NameStr(column->attname)));
-	type = source_lake_type(field->name, column->atttypid, column->atttypmod, true);
-	if (!type_equal(type, field->type))
-		columns_changed(rows, psprintf("Column \"%s\" would be %s now, but is %s in the lake.",
-									   field->name, type_to_text(type), type_to_text(field->type)));
-}
-
-/* The columns published now against those of the lake table. */
-static void
-check_columns(const RowSource *rows, const SyncTableRecord *record, const Publication *publication, Relation source)
-{
-	TupleDesc	desc = RelationGetDescr(source);
-	int			npublished;
-	AttrNumber *published = published_columns(publication, source, &npublished);
-	int			i;
-
-	for (i = 0; i < record->ncolumns; i++)
-	{
-		check_column(rows, desc, record->columns[i], &rows->schema->fields[i]);
-		if (!attribute_is_among(published, npublished, record->columns[i]))
-			columns_changed(rows, psprintf("Column \"%s\" is not published any more.", rows->schema->fields[i].name));
-	}
-	for (i = 0; i < npublished; i++)
-	{
-		if (!attribute_is_among(record->columns, record->ncolumns, published[i]))
-			columns_changed(rows, psprintf("Column \"%s\" is new.", NameStr(TupleDescAttr(desc, published[i] - 1)->attname)));
-	}
-}
-
 /* A partition may have its columns in another order. */
 static AttrNumber
 column_of_partition(const RowSource *rows, Relation partition, const char *name)
@@ -74,8 +24,8 @@ column_of_partition(const RowSource *rows, Relation partition, const char *name)
 	AttrNumber	number = get_attnum(RelationGetRelid(partition), name);
 
 	if (number <= 0)
-		columns_changed(rows, psprintf("Partition \"%s\" does not have column \"%s\".",
-									   RelationGetRelationName(partition), name));
+		elog(ERROR, "partition \"%s\" of table \"%s\" does not have column \"%s\"",
+			 RelationGetRelationName(partition), rows->name, name);
 	return number;
 }
 
@@ -125,12 +75,15 @@ init_columns(RowSource *rows, const SyncRecord *sync, const SyncTableRecord *rec
 	const Publication *publication = published_find(sync->publication);
 	int			i;
 
-	check_columns(rows, record, publication, source);
-	for (i = 0; i < record->ncolumns; i++)
+	for (i = 0; i < rows->nfields; i++)
 	{
 		const DataField *field = &rows->schema->fields[i];
 
-		rows->columns[i] = source == relation ? record->columns[i] : column_of_partition(rows, relation, field->name);
+		rows->columns[i] = source_column_of_field(record, RelationGetDescr(source), i);
+		if (rows->columns[i] == 0)
+			continue;
+		if (source != relation)
+			rows->columns[i] = column_of_partition(rows, relation, field->name);
 		init_encoder(&rows->encoders[i], rows, field, TupleDescAttr(RelationGetDescr(relation), rows->columns[i] - 1),
 					 sync->on_unrepresentable);
 	}
@@ -138,7 +91,8 @@ init_columns(RowSource *rows, const SyncRecord *sync, const SyncTableRecord *rec
 }
 
 RowSource *
-row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation relation)
+row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation relation,
+				ColumnChange **change)
 {
 	RowSource  *rows = palloc0(sizeof(RowSource));
 	bool		is_source = RelationGetRelid(relation) == record->source;
@@ -146,12 +100,15 @@ row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const Tab
 
 	rows->name = record->source_name;
 	rows->schema = schema;
-	rows->columns = palloc(sizeof(AttrNumber) * record->ncolumns);
-	rows->encoders = palloc0(sizeof(ColumnEncoder) * record->ncolumns);
+	rows->nfields = source_field_count(schema, sync->history);
+	rows->columns = palloc(sizeof(AttrNumber) * rows->nfields);
+	rows->encoders = palloc0(sizeof(ColumnEncoder) * rows->nfields);
 	rows->order = encoding_order(schema);
 	if (!RelationIsValid(source))
 		elog(ERROR, "could not open table \"%s\"", record->source_name);
-	init_columns(rows, sync, record, source, relation);
+	*change = column_change_find(sync, record, schema, source);
+	if (*change == NULL || (*change)->problem == NULL)
+		init_columns(rows, sync, record, source, relation);
 	if (!is_source)
 		RelationClose(source);
 	return rows;

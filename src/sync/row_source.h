@@ -16,13 +16,15 @@
 
 #include "fdw/types.h"
 #include "lake/schema.h"
+#include "sync/column_change.h"
 #include "sync/sync_catalog.h"
 
 typedef struct RowSource
 {
 	const char *name;			/* of the source, for messages */
 	const TableSchema *schema;	/* of the lake table */
-	AttrNumber *columns;		/* of the relation, by field */
+	int			nfields;		/* without those of history */
+	AttrNumber *columns;		/* of the relation, by field; 0: it has none, the field is null */
 	ColumnEncoder *encoders;	/* by field */
 	int		   *order;			/* of the fields, when a row is encoded: the key's first */
 	ExprState  *filter;			/* rows for which this is true are replicated */
@@ -31,16 +33,17 @@ typedef struct RowSource
 } RowSource;
 
 /*
- * ERROR when the source's columns are not those of the lake table any more.
- * All is allocated in CurrentMemoryContext.
+ * When the source's columns are not those of the lake table any more *change
+ * says so; if there is a problem with that the result is of no use.  All is
+ * allocated in CurrentMemoryContext.
  */
 extern RowSource *row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema,
-								  Relation relation);
+								  Relation relation, ColumnChange **change);
 
 /* Is the row to be replicated? */
 extern bool row_source_passes(const RowSource *rows, TupleTableSlot *slot);
 
-/* Column of a field in a deformed row. */
+/* Column of a field in a deformed row, negative when there is none. */
 static inline int
 row_source_column(const RowSource *rows, int field)
 {
@@ -54,6 +57,11 @@ row_source_encode(RowSource *rows, int n, const TupleTableSlot *slot, Scalar *ro
 	int			field = rows->order[n];
 	int			column = row_source_column(rows, field);
 
+	if (column < 0)
+	{
+		row[field].isnull = true;
+		return;
+	}
 	rows->named_row = n >= rows->schema->nprimary_keys ? row : NULL;
 	column_encode(&rows->encoders[field], slot->tts_values[column], slot->tts_isnull[column], &row[field]);
 	rows->named_row = NULL;

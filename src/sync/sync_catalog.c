@@ -13,6 +13,7 @@
 #include "utils/guc.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
 #include "lake/schema.h"
@@ -186,6 +187,8 @@ table_of_row(uint64 row)
 	for (i = 0; i < table->ncolumns; i++)
 		table->columns[i] = ((int16 *) ARR_DATA_PTR(columns))[i];
 	table->copied = DatumGetBool(tuple_datum(row, 5));
+	table->column_list = DatumGetBool(tuple_datum(row, 6));
+	table->paused = DatumGetBool(tuple_datum(row, 7));
 	return table;
 }
 
@@ -201,7 +204,8 @@ load_tables(SyncRecord *sync, MemoryContext context)
 	uint64		i;
 
 	values[0] = CStringGetTextDatum(sync->name);
-	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied"
+	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
+			" t.column_list, t.error IS NOT NULL"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 ORDER BY t.source::oid",
@@ -273,28 +277,29 @@ sync_catalog_list(void)
 }
 
 static Datum
-columns_array(const SyncTableRecord *table)
+columns_array(const AttrNumber *columns, int ncolumns)
 {
-	Datum	   *elements = palloc(sizeof(Datum) * table->ncolumns);
+	Datum	   *elements = palloc(sizeof(Datum) * ncolumns);
 	int			i;
 
-	for (i = 0; i < table->ncolumns; i++)
-		elements[i] = Int16GetDatum(table->columns[i]);
-	return PointerGetDatum(construct_array(elements, table->ncolumns, INT2OID, sizeof(int16), true, TYPALIGN_SHORT));
+	for (i = 0; i < ncolumns; i++)
+		elements[i] = Int16GetDatum(columns[i]);
+	return PointerGetDatum(construct_array(elements, ncolumns, INT2OID, sizeof(int16), true, TYPALIGN_SHORT));
 }
 
 static void
 insert_table(const char *sync, const SyncTableRecord *table)
 {
-	Oid			types[4] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID};
-	Datum		values[4];
+	Oid			types[5] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID};
+	Datum		values[5];
 
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
 	values[2] = CStringGetTextDatum(table->lake_table);
-	values[3] = columns_array(table);
-	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns) VALUES ($1, $2, $3, $4)",
-			SPI_OK_INSERT, 4, types, values);
+	values[3] = columns_array(table->columns, table->ncolumns);
+	values[4] = BoolGetDatum(table->column_list);
+	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list) VALUES ($1, $2, $3, $4, $5)",
+			SPI_OK_INSERT, 5, types, values);
 }
 
 void
@@ -385,7 +390,7 @@ execute_about_table(const char *query, int expected, const char *sync, const Syn
 
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
-	values[2] = columns_array(table);
+	values[2] = columns_array(table->columns, table->ncolumns);
 	execute(query, expected, 3, types, values);
 }
 
@@ -424,4 +429,40 @@ sync_catalog_remove_table(const char *sync, const SyncTableRecord *table)
 	execute_about_table("DELETE FROM streamhouse.sync_table WHERE sync = $1 AND source = $2 AND columns = $3",
 						SPI_OK_DELETE, sync, table);
 	catalog_leave(&access);
+}
+
+/* Change the row of a table, if it is still the one that is known: $1 to $3 say which. */
+static void
+update_table(const char *query, const char *sync, const SyncTableRecord *table, Oid type4, Datum value4,
+			 Oid type5, Datum value5)
+{
+	CatalogAccess access;
+	Oid			types[5] = {TEXTOID, REGCLASSOID, INT2ARRAYOID, type4, type5};
+	Datum		values[5];
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(sync);
+	values[1] = ObjectIdGetDatum(table->source);
+	values[2] = columns_array(table->columns, table->ncolumns);
+	values[3] = value4;
+	values[4] = value5;
+	execute(query, SPI_OK_UPDATE, 5, types, values);
+	catalog_leave(&access);
+}
+
+void
+sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns, int ncolumns,
+						 bool column_list)
+{
+	update_table("UPDATE streamhouse.sync_table SET columns = $4, column_list = $5"
+				 " WHERE sync = $1 AND source = $2 AND columns = $3 AND copied",
+				 sync, table, INT2ARRAYOID, columns_array(columns, ncolumns), BOOLOID, BoolGetDatum(column_list));
+}
+
+void
+sync_catalog_pause_table(const char *sync, const SyncTableRecord *table, XLogRecPtr lsn, const char *error)
+{
+	update_table("UPDATE streamhouse.sync_table SET paused_at = $4, error = $5"
+				 " WHERE sync = $1 AND source = $2 AND columns = $3 AND copied",
+				 sync, table, PG_LSNOID, LSNGetDatum(lsn), TEXTOID, CStringGetTextDatum(error));
 }

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/attnum.h"
+#include "access/xlogdefs.h"
 #include "nodes/pg_list.h"
 
 #include "fdw/types.h"
@@ -23,6 +24,8 @@ typedef struct SyncTableRecord
 	int			ncolumns;
 	AttrNumber *columns;		/* of the source, in the order of the lake's fields */
 	bool		copied;			/* the initial copy is made */
+	bool		column_list;	/* some columns may not be published, or were not for a while */
+	bool		paused;			/* its changes are not taken */
 } SyncTableRecord;
 
 typedef struct SyncRecord
@@ -62,6 +65,13 @@ extern void sync_catalog_set_copied(const SyncRecord *sync, List *tables);
 
 extern void sync_catalog_add_table(const char *sync, const SyncTableRecord *table);
 extern void sync_catalog_remove_table(const char *sync, const SyncTableRecord *table);
+
+/* The table has these columns now, unless somebody has taken it anew meanwhile. */
+extern void sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns,
+									 int ncolumns, bool column_list);
+
+/* No more changes of the table are taken, from the transaction that commits at lsn on. */
+extern void sync_catalog_pause_table(const char *sync, const SyncTableRecord *table, XLogRecPtr lsn, const char *error);
 
 /* error, null or clamp; ERROR for anything else. */
 extern UnrepresentablePolicy unrepresentable_policy_parse(const char *text);

@@ -2,6 +2,11 @@
  * sync_worker.c
  *		The process of one sync: initial copy if it was not made, then the stream.
  *
+ * When columns of a table have changed the process also ends, and is started
+ * again at once: first to bring all that comes before the change into the
+ * lake, then with lake and catalog as the change wants them.  Decoding begins
+ * anew at the confirmed position, and what the lake has is skipped as ever.
+ *
  * An error ends the process: caches and the state of decoding are best left
  * with it.  The text goes to the status view; the launcher starts the worker
  * again, later and later.
@@ -14,13 +19,16 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "replication/slot.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
 #include "fdw/fdw.h"
 #include "settings.h"
+#include "sync/column_change.h"
 #include "sync/initial_copy.h"
 #include "sync/published.h"
 #include "sync/slot.h"
@@ -96,6 +104,7 @@ monitor_healthy(void)
 	shared->phase = SYNC_STREAMING;
 	shared->worker.failures = 0;
 	shared->error[0] = '\0';
+	shared->careful = false;
 	LWLockRelease(shared_state->lock);
 }
 
@@ -230,24 +239,21 @@ check_positions(const SyncStream *stream)
 }
 
 static void
-run_sync(const char *slot)
+run_sync(const char *slot, SyncStream *stream, char **warehouse)
 {
-	SyncStream *stream = palloc0(sizeof(SyncStream));
-	char	   *warehouse;
-
 	prepare_session();
 	stream->context = worker_context;
 	stream->monitor = &monitor;
-	stream->careful = shared->error[0] != '\0';
-	stream->sync = load_sync(slot, &warehouse);
+	stream->careful = shared->error[0] != '\0' || shared->careful;
+	stream->sync = load_sync(slot, warehouse);
 	if (stream->sync == NULL)
 	{
 		shared_sync_stop(MyDatabaseId, slot);
 		return;
 	}
 
-	ensure_copied(stream->sync, warehouse);
-	stream->map = relation_map_create(stream->sync, warehouse);
+	ensure_copied(stream->sync, *warehouse);
+	stream->map = relation_map_create(stream->sync, *warehouse);
 	check_positions(stream);
 	stream->memory_limit = (Size) setting_sync_memory * 1024 / 2;
 	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);
@@ -288,6 +294,47 @@ report_failure(void)
 	EmitErrorReport();
 }
 
+/* Columns have changed: see the head of this file. */
+static void
+follow_change(const SyncStream *stream, const char *warehouse)
+{
+	FlushErrorState();
+	MemoryContextSwitchTo(worker_context);
+	ReplicationSlotRelease();
+	InvalidateSystemCaches();
+	if (!stream->pending)
+	{
+		worker_begin_transaction();
+		column_change_follow(stream->sync, stream->map->change, warehouse);
+		worker_end_transaction(worker_context);
+	}
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->careful = stream->pending;
+	shared->worker.restart = true;
+	LWLockRelease(shared_state->lock);
+}
+
+/* Run the sync to its end, or until columns have changed; other errors go on. */
+static void
+run_to_change(const char *slot)
+{
+	SyncStream *stream = palloc0(sizeof(SyncStream));
+	char	  **warehouse = palloc0(sizeof(char *));
+
+	PG_TRY();
+	{
+		run_sync(slot, stream, warehouse);
+	}
+	PG_CATCH();
+	{
+		if (stream->map == NULL || stream->map->change == NULL)
+			PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (stream->map && stream->map->change)
+		follow_change(stream, *warehouse);
+}
+
 void
 streamhouse_sync_main(Datum argument)
 {
@@ -313,7 +360,7 @@ streamhouse_sync_main(Datum argument)
 
 	PG_TRY();
 	{
-		run_sync(NameStr(slot));
+		run_to_change(NameStr(slot));
 	}
 	PG_CATCH();
 	{

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error);
+our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error table_error);
 
 # A running server; further settings as text.
 sub sync_node
@@ -61,6 +61,16 @@ sub sync_error
 	$node->poll_query_until('postgres', "SELECT state = 'failing' FROM streamhouse.sync_status WHERE name = '$sync'")
 	  or die "sync $sync does not fail";
 	return $node->safe_psql('postgres', "SELECT error FROM streamhouse.sync_status WHERE name = '$sync'");
+}
+
+# Wait until the sync pauses a table, and return why.
+sub table_error
+{
+	my ($node, $sync, $table) = @_;
+	my $of = "FROM streamhouse.sync_tables WHERE name = '$sync' AND \"table\" = '$table'";
+	$node->poll_query_until('postgres', "SELECT state = 'paused' $of")
+	  or die "sync $sync does not pause table $table";
+	return $node->safe_psql('postgres', "SELECT error $of");
 }
 
 1;
