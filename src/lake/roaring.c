@@ -176,7 +176,15 @@ prefers_runs(const RoaringContainer *counts, bool had_runs)
 }
 
 static void
-append_members(StringInfo out, const uint64 *words, bool as_runs)
+append_members(StringInfo out, const uint64 *words)
+{
+	for (int i = 0; i < BITSET_WORDS; i++)
+		for (uint64 rest = words[i]; rest != 0; rest &= rest - 1)
+			append_number(out, 64 * i + pg_rightmost_one_pos64(rest), 2);
+}
+
+static void
+append_runs(StringInfo out, const uint64 *words)
 {
 	int			first = -1;		/* of the run at hand */
 
@@ -184,8 +192,9 @@ append_members(StringInfo out, const uint64 *words, bool as_runs)
 	{
 		bool		is_member = i < MAX_MEMBERS && (words[i / 64] >> (i % 64) & 1) != 0;
 
-		if (is_member && !as_runs)
-			append_number(out, i, 2);
+		/* whole words that go on as they begin */
+		if (i < MAX_MEMBERS && i % 64 == 0 && words[i / 64] == (first >= 0 ? ~UINT64CONST(0) : 0))
+			i += 63;
 		else if (is_member && first < 0)
 			first = i;
 		else if (!is_member && first >= 0)
@@ -213,12 +222,12 @@ roaring_unite_containers(const RoaringContainer *a, const RoaringContainer *b)
 	if (prefers_runs(&result, had_runs))
 	{
 		result.form = ROARING_RUNS;
-		append_members(&payload, words, true);
+		append_runs(&payload, words);
 	}
 	else if (result.cardinality <= MAX_ARRAY_MEMBERS)
 	{
 		result.form = ROARING_ARRAY;
-		append_members(&payload, words, false);
+		append_members(&payload, words);
 	}
 	else
 	{
