@@ -205,12 +205,6 @@ string_table_codes(StringTable *table, const Vector *vector, const int32 *rows, 
 	MemoryContextSwitchTo(old);
 }
 
-int
-string_table_count(const StringTable *table)
-{
-	return table->count;
-}
-
 BytesView
 string_table_get(const StringTable *table, int32 code)
 {

@@ -26,7 +26,6 @@ extern StringTable *string_table_create(void);
 extern void string_table_codes(StringTable *table, const Vector *vector, const int32 *rows, int nrows, bool add,
 							   int32 *codes);
 
-extern int	string_table_count(const StringTable *table);
 extern BytesView string_table_get(const StringTable *table, int32 code);
 
 /* Bytes that it takes. */

@@ -299,12 +299,6 @@ analyze(Expr *node, const QualTarget *target)
 	}
 }
 
-Expression *
-compute_analyze(Expr *node, const QualTarget *target)
-{
-	return analyze(node, target);
-}
-
 /* Do equal values have equal bytes? */
 static bool
 is_equal_by_bytes(Expr *node)

@@ -12,9 +12,6 @@
 #include "columnar/grouping.h"
 #include "fdw/quals.h"
 
-/* An expression over table fields; NULL: it cannot be computed. */
-extern Expression *compute_analyze(Expr *node, const QualTarget *target);
-
 /* The same for an expression that rows are grouped by. */
 extern Expression *compute_analyze_key(Expr *node, const QualTarget *target);
 

@@ -63,23 +63,6 @@ check_takes_changes(const ForeignRelation *foreign, CmdType operation)
 		options_check_delete(table->schema, table->options, table->name);
 }
 
-/* A lake column that the foreign table does not have would be lost by any write. */
-static void
-check_has_columns(const ForeignRelation *foreign)
-{
-	const TableSchema *schema = foreign->table->schema;
-
-	for (int f = 0; f < schema->nfields; f++)
-	{
-		if (foreign->attributes[f] == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_FDW_COLUMN_NAME_NOT_FOUND),
-					 errmsg("foreign table \"%s\" lacks column \"%s\" of lake table \"%s\"",
-							RelationGetRelationName(foreign->relation), schema->fields[f].name, foreign->table->name),
-					 errhint("Add the column to the foreign table, or import it again.")));
-	}
-}
-
 int
 streamhouseIsForeignRelUpdatable(Relation relation)
 {
@@ -121,7 +104,6 @@ modify_state_create(Relation relation, MemoryContext context)
 	const TableSchema *schema = foreign->table->schema;
 	TupleDesc	desc = RelationGetDescr(relation);
 
-	check_has_columns(foreign);
 	state->foreign = foreign;
 	state->encoders = palloc0(sizeof(ColumnEncoder) * schema->nfields);
 	for (int f = 0; f < schema->nfields; f++)

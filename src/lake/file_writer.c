@@ -62,8 +62,6 @@ struct FileWriter
 	Vector		kind_vector;
 
 	int64		next_sequence_number;	/* of append tables */
-	int64		rows;
-	int64		bytes;
 	OpenFile   *file;			/* NULL between files */
 	List	   *entries;		/* of finished files */
 };
@@ -263,7 +261,6 @@ end_file(FileWriter *writer)
 	format_finish(file->format, statistics);
 	size = storage_finish(file->storage);
 	pending_files_add(writer->files, file->path);
-	writer->bytes += size;
 
 	entry.kind = FILE_ADD;
 	entry.partition = writer->target.partition;
@@ -325,7 +322,6 @@ write_chunk(FileWriter *writer, Vector *const *columns, const int64 *sequence_nu
 		note_plain_rows(writer, nrows);
 	format_write(writer->file->format, writer->vectors, rows, nrows);
 	writer->file->rows += nrows;
-	writer->rows += nrows;
 	if (format_position(writer->file->format) >= writer->table->options->target_file_size)
 		end_file(writer);
 }
@@ -380,18 +376,6 @@ file_writer_append_keyed(FileWriter *writer, Vector *const *columns,
 	writer->vectors[writer->first_value - 2] = &writer->sequence_vector;
 	writer->vectors[writer->first_value - 1] = &writer->kind_vector;
 	write_rows(writer, columns, sequence_numbers, kinds, rows, nrows);
-}
-
-int64
-file_writer_rows(const FileWriter *writer)
-{
-	return writer->rows;
-}
-
-int64
-file_writer_bytes(const FileWriter *writer)
-{
-	return writer->bytes;
 }
 
 /* Finish and free the writer; the entries of its files. */

@@ -50,10 +50,6 @@ extern void file_writer_append_keyed(FileWriter *writer, Vector *const *columns,
 									 const int64 *sequence_numbers, const int8 *kinds,
 									 const int32 *rows, int nrows);
 
-/* So far, over all files: rows, and bytes of the files that are finished. */
-extern int64 file_writer_rows(const FileWriter *writer);
-extern int64 file_writer_bytes(const FileWriter *writer);
-
 /*
  * Finish and free the writer: ADD entries (ManifestEntry *) of the files
  * written, all durable, in CurrentMemoryContext.  NIL when there was no row.

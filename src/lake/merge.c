@@ -137,12 +137,6 @@ section_merge_open(LakeTable *table, const Split *split, const SectionMergeOptio
 	return merge;
 }
 
-void
-section_merge_close(SectionMerge *merge)
-{
-	MemoryContextDelete(merge->context);
-}
-
 static bool
 next_key_is_below(const MergeRun *a, const MergeRun *b)
 {

@@ -35,6 +35,5 @@ extern int	section_merge_next(SectionMerge *merge);
  */
 extern void section_merge_read_field(SectionMerge *merge, int field, const int32 *selection, int nselected,
 									 Vector *out);
-extern void section_merge_close(SectionMerge *merge);
 
 #endif							/* STREAMHOUSE_MERGE_H */

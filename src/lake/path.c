@@ -20,12 +20,6 @@ snapshot_path(const char *table_location, int64 id)
 }
 
 char *
-changelog_path(const char *table_location, int64 id)
-{
-	return psprintf("%s/changelog/changelog-%lld", table_location, (long long) id);
-}
-
-char *
 tag_path(const char *table_location, const char *tag)
 {
 	if (!path_step_is_safe(tag))

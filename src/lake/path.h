@@ -12,7 +12,6 @@
 
 extern char *schema_path(const char *table_location, int64 id);
 extern char *snapshot_path(const char *table_location, int64 id);
-extern char *changelog_path(const char *table_location, int64 id);
 extern char *tag_path(const char *table_location, const char *tag);
 /* The path of a file that metadata names, in a folder of the table. */
 extern char *named_file_path(const char *table_location, const char *folder, const char *name);
