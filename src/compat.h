@@ -130,6 +130,30 @@ compat_new_tuple(const ReorderBufferChange *change)
 #endif
 }
 
+/* The whole transaction of a subtransaction, or of itself. */
+#if PG_VERSION_NUM < 160000
+#define rbtxn_get_toptxn(txn) ((txn)->toptxn ? (txn)->toptxn : (txn))
+#endif
+
+/* Messages of the logical replication protocol: aborts say more since 16, generated columns may be sent since 18. */
+#if PG_VERSION_NUM < 160000
+#define logicalrep_write_stream_abort(out, xid, subxid, lsn, time, more) logicalrep_write_stream_abort(out, xid, subxid)
+#endif
+#if PG_VERSION_NUM < 180000
+#define logicalrep_write_rel(out, xid, relation, columns, generated) logicalrep_write_rel(out, xid, relation, columns)
+#define logicalrep_write_insert(out, xid, relation, row, binary, columns, generated) \
+	logicalrep_write_insert(out, xid, relation, row, binary, columns)
+#define logicalrep_write_update(out, xid, relation, old, row, binary, columns, generated) \
+	logicalrep_write_update(out, xid, relation, old, row, binary, columns)
+#define logicalrep_write_delete(out, xid, relation, old, binary, columns, generated) \
+	logicalrep_write_delete(out, xid, relation, old, binary, columns)
+#endif
+
+/* A missing column may be tolerated since 16. */
+#if PG_VERSION_NUM < 160000
+#define build_attrmap_by_name_if_req(in, out, missing_ok) build_attrmap_by_name_if_req(in, out)
+#endif
+
 /* A non-transactional logical message: returns where it ends, on disk. */
 static inline XLogRecPtr
 compat_log_message(const char *prefix)

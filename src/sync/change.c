@@ -8,49 +8,18 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_class.h"
 
 #include "compat.h"
+#include "sync/decoded_row.h"
 #include "sync/history.h"
 #include "sync/stream.h"
 #include "sync/toast.h"
 
-/* The values of a tuple as a row; those that are toasted on disk stay so. */
-static void
-store_tuple(TupleTableSlot *slot, HeapTuple tuple)
-{
-	ExecClearTuple(slot);
-	heap_deform_tuple(tuple, slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
-	ExecStoreVirtualTuple(slot);
-}
-
-bool
-change_value_is_out_of_reach(const TupleTableSlot *slot, int column)
-{
-	return column >= 0 && !slot->tts_isnull[column] && TupleDescAttr(slot->tts_tupleDescriptor, column)->attlen == -1 &&
-		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[column]));
-}
-
-/* Values out of reach in the new row that the old one has. */
-static void
-take_unchanged_values(const SyncRelation *source)
-{
-	TupleTableSlot *new_slot = source->new_slot;
-	const TupleTableSlot *old_slot = source->old_slot;
-	int			i;
-
-	for (i = 0; i < new_slot->tts_tupleDescriptor->natts; i++)
-	{
-		if (change_value_is_out_of_reach(new_slot, i) && !old_slot->tts_isnull[i] && !change_value_is_out_of_reach(old_slot, i))
-			new_slot->tts_values[i] = old_slot->tts_values[i];
-	}
-}
-
 bool
 change_load(const SyncRelation *source, TupleTableSlot *slot, HeapTuple tuple)
 {
-	store_tuple(slot, tuple);
+	decoded_row_store(slot, tuple);
 	return row_source_passes(source->rows, slot);
 }
 
@@ -60,11 +29,11 @@ change_load_update(const SyncRelation *source, HeapTuple old_tuple, HeapTuple ne
 {
 	UpdatePassage passage;
 
-	store_tuple(source->new_slot, new_tuple);
+	decoded_row_store(source->new_slot, new_tuple);
 	if (old_tuple)
 	{
-		store_tuple(source->old_slot, old_tuple);
-		take_unchanged_values(source);
+		decoded_row_store(source->old_slot, old_tuple);
+		decoded_row_take_unchanged(source->new_slot, source->old_slot);
 	}
 	passage.after = row_source_passes(source->rows, source->new_slot);
 	passage.before = old_tuple ? row_source_passes(source->rows, source->old_slot) : passage.after;
@@ -83,7 +52,7 @@ decode_new_row(SyncRelation *source)
 	{
 		int			field = source->rows->order[n];
 
-		table->missing[field] = change_value_is_out_of_reach(source->new_slot, row_source_column(source->rows, field));
+		table->missing[field] = decoded_value_is_out_of_reach(source->new_slot, row_source_column(source->rows, field));
 		if (table->missing[field])
 		{
 			table->row[field].isnull = true;

@@ -10,6 +10,7 @@
 
 #include "compat.h"
 #include "fdw/epoch.h"
+#include "sync/decoded_row.h"
 #include "sync/history.h"
 
 DataField
@@ -68,7 +69,7 @@ append_row(SyncStream *stream, SyncRelation *source, const char *kind, const Tup
 
 	for (n = 0; n < source->rows->nfields; n++)
 	{
-		if (change_value_is_out_of_reach(slot, row_source_column(source->rows, n)))
+		if (decoded_value_is_out_of_reach(slot, row_source_column(source->rows, n)))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the history of table \"%s\" lacks values of an update", source->rows->name),

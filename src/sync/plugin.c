@@ -1,9 +1,10 @@
 /*
  * plugin.c
- *		The output plugin: decoded transactions go to the sync's stream.
+ *		The output plugin inside a sync worker: decoded transactions go to the
+ *		sync's stream.
  *
- * The library is its own plugin, and works only in the process that consumes
- * its output: nothing is written through the decoding context.
+ * Nothing is written through the decoding context.  In every other process the
+ * plugin serves clients of logical decoding (output.c).
  */
 #include "postgres.h"
 
@@ -12,15 +13,16 @@
 #include "utils/timestamp.h"
 
 #include "sync/history.h"
+#include "sync/output.h"
 #include "sync/plugin.h"
 #include "sync/stream.h"
 
-static bool plugin_permitted = false;
+static bool serves_sync = false;
 
 void
-plugin_permit(void)
+plugin_serve_sync(void)
 {
-	plugin_permitted = true;
+	serves_sync = true;
 }
 
 static SyncStream *
@@ -32,11 +34,6 @@ stream_of(LogicalDecodingContext *context)
 static void
 plugin_startup(LogicalDecodingContext *context, OutputPluginOptions *options, bool is_init)
 {
-	if (!plugin_permitted)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("output plugin \"streamhouse\" works only inside streamhouse's sync worker"),
-				 errhint("Use streamhouse.create_sync to stream tables into the lake.")));
 	options->output_type = OUTPUT_PLUGIN_BINARY_OUTPUT;
 }
 
@@ -164,6 +161,11 @@ plugin_commit(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XL
 void
 _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 {
+	if (!serves_sync)
+	{
+		output_callbacks(callbacks);
+		return;
+	}
 	callbacks->startup_cb = plugin_startup;
 	callbacks->begin_cb = plugin_begin;
 	callbacks->change_cb = plugin_change;

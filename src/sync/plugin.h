@@ -9,8 +9,8 @@
 
 #include "replication/output_plugin.h"
 
-/* This process is a sync worker: its decoding contexts may use the plugin. */
-extern void plugin_permit(void);
+/* This process is a sync worker: what it decodes goes to the sync, not to a client. */
+extern void plugin_serve_sync(void);
 
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *callbacks);
 

@@ -29,7 +29,7 @@ sync_slot_permit_plugin(void)
 	/* Servers since August 2026 name the plugins that may be loaded. */
 	if (GetConfigOption("output_plugin_libraries", true, false) != NULL)
 		SetConfigOption("output_plugin_libraries", "streamhouse", PGC_SUSET, PGC_S_SESSION);
-	plugin_permit();
+	plugin_serve_sync();
 }
 
 /* A slot's state, copied under the locks; false when there is no slot of that name. */

@@ -83,12 +83,6 @@ extern bool change_load(const SyncRelation *source, TupleTableSlot *slot, HeapTu
 /* Fill both slots; old_tuple is NULL when the WAL has nothing of the old row. */
 extern UpdatePassage change_load_update(const SyncRelation *source, HeapTuple old_tuple, HeapTuple new_tuple);
 
-/*
- * Does a value lie unchanged in the TOAST table?  Then only its place is
- * known.  A column that is not there (negative) does not.
- */
-extern bool change_value_is_out_of_reach(const TupleTableSlot *slot, int column);
-
 /* ERROR when a delete does not say which row. */
 extern void change_require_old_tuple(const SyncTable *table, HeapTuple tuple);
 

@@ -1,0 +1,38 @@
+/*
+ * decoded_row.c
+ *		Tuples as logical decoding hands them over, in slots.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+
+#include "compat.h"
+#include "sync/decoded_row.h"
+
+void
+decoded_row_store(TupleTableSlot *slot, HeapTuple tuple)
+{
+	ExecClearTuple(slot);
+	heap_deform_tuple(tuple, slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
+	ExecStoreVirtualTuple(slot);
+}
+
+bool
+decoded_value_is_out_of_reach(const TupleTableSlot *slot, int column)
+{
+	return column >= 0 && !slot->tts_isnull[column] && TupleDescAttr(slot->tts_tupleDescriptor, column)->attlen == -1 &&
+		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[column]));
+}
+
+void
+decoded_row_take_unchanged(TupleTableSlot *new_slot, const TupleTableSlot *old_slot)
+{
+	int			i;
+
+	for (i = 0; i < new_slot->tts_tupleDescriptor->natts; i++)
+	{
+		if (decoded_value_is_out_of_reach(new_slot, i) && !old_slot->tts_isnull[i] &&
+			!decoded_value_is_out_of_reach(old_slot, i))
+			new_slot->tts_values[i] = old_slot->tts_values[i];
+	}
+}
