@@ -98,6 +98,8 @@ predicate_leaf(PredicateOp op, int column, const DataType *type, Scalar *values,
 	predicate->type = type;
 	predicate->values = copy;
 	predicate->nvalues = nvalues;
+	if (op == PREDICATE_IN || op == PREDICATE_NOT_IN)
+		predicate->set = value_set_create(type->physical, copy, nvalues);
 	return predicate;
 }
 
@@ -160,18 +162,23 @@ predicate_rewrite(const Predicate *predicate, PredicateRewrite rewrite, void *ar
 	return predicate_combine(predicate->op, children);
 }
 
+/* The same leaf on another column of the type. */
+Predicate *
+predicate_move_leaf(const Predicate *leaf, int column)
+{
+	Predicate  *copy = make_predicate(leaf->op);
+
+	*copy = *leaf;
+	copy->column = column;
+	return copy;
+}
+
 static Predicate *
 remap_leaf(const Predicate *leaf, void *arg)
 {
 	const int  *map = (const int *) arg;
-	Predicate  *copy;
 
-	if (map[leaf->column] < 0)
-		return NULL;
-	copy = make_predicate(leaf->op);
-	*copy = *leaf;
-	copy->column = map[leaf->column];
-	return copy;
+	return map[leaf->column] >= 0 ? predicate_move_leaf(leaf, map[leaf->column]) : NULL;
 }
 
 /* Columns renumbered; what has no number there is taken as true. */

@@ -15,6 +15,7 @@
 
 #include "nodes/pg_list.h"
 
+#include "columnar/value_set.h"
 #include "columnar/vector.h"
 
 typedef enum PredicateOp
@@ -43,6 +44,7 @@ typedef struct Predicate
 	const DataType *type;		/* of the column */
 	Scalar	   *values;			/* in the column's type and physical form */
 	int			nvalues;
+	const ValueSet *set;		/* of IN and NOT IN: the values as a set; NULL: there are few */
 } Predicate;
 
 /* What is known of one column over a set of rows. */
@@ -86,6 +88,9 @@ extern bool predicate_may_match(const Predicate *predicate, int64 row_count, Sta
  */
 typedef Predicate *(*PredicateRewrite) (const Predicate *leaf, void *arg);
 extern Predicate *predicate_rewrite(const Predicate *predicate, PredicateRewrite rewrite, void *arg);
+
+/* The same leaf on another column of the type; the values are shared. */
+extern Predicate *predicate_move_leaf(const Predicate *leaf, int column);
 
 /* Columns renumbered by map[old] = new; leaves of columns that map to -1 may be true, as above. */
 extern Predicate *predicate_remap(const Predicate *predicate, const int *map);

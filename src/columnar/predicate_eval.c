@@ -211,6 +211,8 @@ filter_values(const Predicate *leaf, const Vector *vector, int32 *rows, int nrow
 
 	if (leaf->op == PREDICATE_STARTS_WITH)
 		return keep_prefixed(vector, leaf->values[0].v.bytes, rows, nrows);
+	if (leaf->set != NULL)
+		return value_set_filter(leaf->set, leaf->op == PREDICATE_IN, vector, rows, nrows);
 	if (leaf->op == PREDICATE_IN || leaf->op == PREDICATE_NOT_IN)
 		return member_filters[physical] (leaf, vector, rows, nrows);
 	if (scalar_is_nan(physical, &leaf->values[0]))

@@ -84,6 +84,29 @@ may_equal(const Bounds *bounds, const Scalar *value)
 	return true;
 }
 
+/* Can a value equal one of these, which are sorted?  Then it does the first that is not below the bounds. */
+static bool
+may_equal_any(const Bounds *bounds, const Scalar *values, int nvalues)
+{
+	int			first = 0;
+	int			end = bounds->min != NULL ? nvalues : 0;
+
+	while (first < end)
+	{
+		int			middle = first + (end - first) / 2;
+
+		if (scalar_compare_values(bounds->physical, &values[middle], bounds->min) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (first < nvalues && may_equal(bounds, &values[first]))
+		return true;
+
+	/* NaN, the last of all, is within all bounds */
+	return first < nvalues && may_equal(bounds, &values[nvalues - 1]);
+}
+
 /* Can a value lie above this one, or (or_equal) be equal to it? */
 static bool
 may_exceed(const Bounds *bounds, const Scalar *value, bool or_equal)
@@ -147,12 +170,7 @@ values_may_match(const Predicate *leaf, const Bounds *bounds)
 	{
 		case PREDICATE_EQ:
 		case PREDICATE_IN:
-			for (int i = 0; i < leaf->nvalues; i++)
-			{
-				if (may_equal(bounds, &leaf->values[i]))
-					return true;
-			}
-			return false;
+			return may_equal_any(bounds, leaf->values, leaf->nvalues);
 		case PREDICATE_NE:
 		case PREDICATE_NOT_IN:
 			return may_differ(bounds, leaf);

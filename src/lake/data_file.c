@@ -252,7 +252,7 @@ rewrite_leaf(const Predicate *leaf, void *arg)
 	if (mapping->source != SOURCE_FILE)
 		return NULL;
 	if (mapping->cast == NULL)
-		return predicate_leaf(leaf->op, mapping->column, type, leaf->values, leaf->nvalues);
+		return predicate_move_leaf(leaf, mapping->column);
 	if (!cast_is_widening(mapping->file_type, type))
 		return NULL;
 	values = palloc(Max(leaf->nvalues, 1) * sizeof(Scalar));

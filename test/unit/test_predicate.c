@@ -12,7 +12,7 @@
 #include "unit.h"
 
 #define MAX_ROWS 200
-#define MAX_VALUES 12
+#define MAX_VALUES 24
 #define NCOLUMNS 4
 
 static const char *const all_types[] = {
