@@ -12,6 +12,7 @@
 #include "storage/cache.h"
 
 char	   *setting_as_of = NULL;
+bool		setting_fresh_reads = false;
 bool		setting_maintenance = true;
 int			setting_maintenance_interval = 10;
 bool		setting_pushdown = true;
@@ -22,13 +23,22 @@ void
 settings_init(void)
 {
 	DefineCustomStringVariable("streamhouse.as_of",
-							   "Reads lake tables as they were: a tag, a snapshot id, a timestamp, or \"watermark\" and a number.",
+							   "Reads lake tables as they were: a tag, a snapshot id, a timestamp, \"watermark\" and a number, or \"lsn\" and a position of the source's WAL.",
 							   "An empty string reads the newest snapshot. Tables cannot be written while it is set.",
 							   &setting_as_of,
 							   "",
 							   PGC_USERSET,
 							   0,
 							   NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("streamhouse.fresh_reads",
+							 "Lets a statement see what was committed in the source before it began.",
+							 "Its lake tables that a sync of this database fills are first brought up to date.",
+							 &setting_fresh_reads,
+							 false,
+							 PGC_USERSET,
+							 0,
+							 NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("streamhouse.maintenance",
 							 "Lets a background worker compact lake tables and expire their snapshots.",

@@ -7,8 +7,11 @@
 
 #include "postgres.h"
 
-/* streamhouse.as_of: a tag, snapshot id, timestamp or watermark; "" reads the newest snapshot. */
+/* streamhouse.as_of: a tag, snapshot id, timestamp, watermark or position of the source; "" reads the newest snapshot. */
 extern char *setting_as_of;
+
+/* streamhouse.fresh_reads: a read first has the table's sync bring what was committed before. */
+extern bool setting_fresh_reads;
 
 /* streamhouse.maintenance: compact and expire in the background. */
 extern bool setting_maintenance;

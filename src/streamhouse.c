@@ -9,6 +9,7 @@
 
 #include "fdw/transaction.h"
 #include "settings.h"
+#include "worker/sync_wait.h"
 #include "worker/worker.h"
 
 PG_MODULE_MAGIC;
@@ -21,5 +22,8 @@ _PG_init(void)
 	settings_init();
 	transaction_init();
 	if (process_shared_preload_libraries_in_progress)
+	{
 		worker_init();
+		sync_wait_init();
+	}
 }

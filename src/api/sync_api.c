@@ -11,13 +11,10 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "storage/condition_variable.h"
-#include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "storage/uuid.h"
@@ -25,6 +22,7 @@
 #include "sync/slot.h"
 #include "sync/sync_catalog.h"
 #include "worker/shared_state.h"
+#include "worker/sync_wait.h"
 #include "worker/worker.h"
 
 #define MIN_FLUSH_INTERVAL (100 * INT64CONST(1000))
@@ -294,77 +292,6 @@ streamhouse_resume_sync(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-typedef struct SyncWait
-{
-	const SyncRecord *sync;
-	XLogRecPtr	position;
-	TimestampTz deadline;
-} SyncWait;
-
-/*
- * True when the position is in the lake; otherwise the worker is asked not to
- * wait for its interval.  The error of a failing sync goes to *error.
- */
-static bool
-position_is_visible(const SyncWait *wait, ConditionVariable **progress, char **error)
-{
-	SyncState  *shared;
-	bool		visible = false;
-
-	*progress = NULL;
-	*error = NULL;
-	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	shared = shared_sync_find(MyDatabaseId, wait->sync->slot);
-	if (shared)
-	{
-		visible = shared->visible >= wait->position;
-		shared->flush_request = Max(shared->flush_request, wait->position);
-		*progress = &shared->progress;
-		if (shared->worker.latch && !visible)
-			SetLatch(shared->worker.latch);
-		if (shared->error[0] != '\0')
-			*error = pstrdup(shared->error);
-	}
-	LWLockRelease(shared_state->lock);
-	return visible;
-}
-
-static void
-sleep_for_progress(ConditionVariable *progress, long milliseconds)
-{
-	if (progress)
-		(void) ConditionVariableTimedSleep(progress, Min(milliseconds, 1000), PG_WAIT_EXTENSION);
-	else
-	{
-		/* no worker yet */
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(milliseconds, 50),
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-	}
-	CHECK_FOR_INTERRUPTS();
-}
-
-static void
-wait_for_position(const SyncWait *wait)
-{
-	ConditionVariable *progress;
-	char	   *error;
-
-	while (!position_is_visible(wait, &progress, &error))
-	{
-		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), wait->deadline);
-
-		if (left <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_QUERY_CANCELED),
-					 errmsg("sync \"%s\" has not reached %X/%X in time", wait->sync->name, LSN_FORMAT_ARGS(wait->position)),
-					 error ? errdetail("The sync fails: %s", error) : 0,
-					 errhint("See streamhouse.sync_status.")));
-		sleep_for_progress(progress, left);
-	}
-	ConditionVariableCancelSleep();
-}
-
 /*
  * While waiting there is no snapshot, if the procedure may commit: the initial
  * copy and vacuum are not held up by those who wait.
@@ -372,31 +299,22 @@ wait_for_position(const SyncWait *wait)
 Datum
 streamhouse_wait_for_sync(PG_FUNCTION_ARGS)
 {
-	SyncWait	wait;
-	Interval   *timeout;
+	const SyncRecord *sync = find_sync(text_argument(fcinfo, 0, "name"));
+	XLogRecPtr	position;
+	TimestampTz deadline;
 
-	wait.sync = find_sync(text_argument(fcinfo, 0, "name"));
 	shared_state_require();
-	if (!wait.sync->enabled)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sync \"%s\" is paused", wait.sync->name),
-				 errhint("Call streamhouse.resume_sync.")));
 	if (PG_ARGISNULL(2))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("\"timeout\" must not be null")));
-	timeout = PG_GETARG_INTERVAL_P(2);
-	wait.deadline = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
-															TimestampTzGetDatum(GetCurrentTimestamp()),
-															IntervalPGetDatum(timeout)));
-	if (PG_ARGISNULL(1))
-		wait.position = compat_log_message("streamhouse");
-	else
-		wait.position = PG_GETARG_LSN(1);
+	deadline = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
+													   TimestampTzGetDatum(GetCurrentTimestamp()),
+													   PG_GETARG_DATUM(2)));
+	position = PG_ARGISNULL(1) ? compat_log_message("streamhouse") : PG_GETARG_LSN(1);
 	if (may_commit(fcinfo))
 		commit_now();
-	wait_for_position(&wait);
+	sync_wait(sync, position, deadline);
 	PG_RETURN_VOID();
 }
 

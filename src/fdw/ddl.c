@@ -188,11 +188,11 @@ check_altered_options(List *options)
 	{
 		const char *name = lfirst_node(DefElem, lc)->defname;
 
-		if (strcmp(name, "database") != 0 && strcmp(name, "table") != 0 && !is_read_option(name))
+		if (!is_foreign_table_option(name) && !is_read_option(name))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("cannot change option \"%s\" of a lake table with ALTER FOREIGN TABLE", name),
-					 errhint("The options \"database\" and \"table\" can be changed: they say which lake table is shown.")));
+					 errhint("The options \"database\", \"table\" and \"fresh_reads\" can be changed, and those that say which rows are read.")));
 	}
 }
 

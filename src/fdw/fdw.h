@@ -32,6 +32,7 @@ typedef struct TableAddress
 	char	   *system;			/* a system table of it, or NULL */
 	List	   *read_options;	/* OptionPair *: "scan.*" and such */
 	bool		allow_external_paths;
+	bool		fresh_reads;	/* its sync first brings what was committed before */
 } TableAddress;
 
 typedef enum RelationAccess
@@ -67,6 +68,9 @@ extern TableAddress *table_address(Oid relid, bool for_write);
 /* The address of a table in the lake, by its name there; warehouse and database are not copied. */
 extern TableAddress *table_address_of_name(const ForeignServer *server, char *warehouse, char *database,
 										   const char *name);
+
+/* Is an option about the foreign table itself, rather than how to make its lake table? */
+extern bool is_foreign_table_option(const char *name);
 
 /* Is it an option of a foreign table that says which of the lake table's rows are meant? */
 extern bool is_read_option(const char *name);

@@ -31,6 +31,7 @@
 #define OPTION_DATABASE "database"
 #define OPTION_TABLE "table"
 #define OPTION_PARTITION "partition"
+#define OPTION_FRESH_READS "fresh_reads"
 
 PG_FUNCTION_INFO_V1(streamhouse_fdw_validator);
 PGDLLEXPORT Datum streamhouse_fdw_validator(PG_FUNCTION_ARGS);
@@ -41,11 +42,10 @@ is_primary_key_option(const char *name)
 	return strcmp(name, "primary_key") == 0 || strcmp(name, "primary-key") == 0;
 }
 
-/* Does the option say which lake table is meant, rather than how to make it? */
-static bool
-is_address_option(const char *name)
+bool
+is_foreign_table_option(const char *name)
 {
-	return strcmp(name, OPTION_DATABASE) == 0 || strcmp(name, OPTION_TABLE) == 0;
+	return strcmp(name, OPTION_DATABASE) == 0 || strcmp(name, OPTION_TABLE) == 0 || strcmp(name, OPTION_FRESH_READS) == 0;
 }
 
 /* The local path of a warehouse option. */
@@ -103,10 +103,12 @@ validate_table_option(const DefElem *option, bool *has_key)
 	const char *name = option->defname;
 	const char *value = defGetString(unconstify(DefElem *, option));
 
-	if (is_address_option(name) && value[0] == '\0')
+	if (is_foreign_table_option(name) && value[0] == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("option \"%s\" is empty", name)));
+	if (strcmp(name, OPTION_FRESH_READS) == 0)
+		(void) defGetBoolean(unconstify(DefElem *, option));
 	if (!is_primary_key_option(name))
 		return;
 	if (*has_key)
@@ -237,6 +239,8 @@ table_address(Oid relid, bool for_write)
 		if (is_read_option(option->defname))
 			address->read_options = lappend(address->read_options,
 											option_pair_make(option->defname, defGetString(option)));
+		else if (strcmp(option->defname, OPTION_FRESH_READS) == 0)
+			address->fresh_reads = defGetBoolean(option);
 	}
 	return address;
 }
@@ -297,7 +301,7 @@ table_lake_options(Oid relid)
 		DefElem    *option = lfirst_node(DefElem, lc);
 		OptionPair *pair;
 
-		if (is_address_option(option->defname) || is_primary_key_option(option->defname) ||
+		if (is_foreign_table_option(option->defname) || is_primary_key_option(option->defname) ||
 			is_read_option(option->defname) || strcmp(option->defname, OPTION_PARTITION) == 0)
 			continue;
 		pair = palloc(sizeof(OptionPair));

@@ -15,8 +15,10 @@
 #include "utils/memutils.h"
 
 #include "fdw/fdw.h"
+#include "fdw/source_position.h"
 #include "fdw/types.h"
 #include "lake/system_table.h"
+#include "settings.h"
 
 /* A table's snapshot while it must not change. */
 typedef struct SnapshotPin
@@ -63,9 +65,18 @@ pins_of(MemoryContext owner)
 	return pins;
 }
 
+/* A read that is to be fresh waits for the sync that fills the table. */
+static LakeSnapshot *
+newest_snapshot(const TableAddress *address)
+{
+	if ((setting_fresh_reads || address->fresh_reads) && source_position_routine)
+		source_position_routine->refresh(psprintf("%s.%s", address->database, address->table), address->location);
+	return snapshot_load_latest(address->location);
+}
+
 /* The newest snapshot, or the one that owner saw before. */
 static const LakeSnapshot *
-pinned_snapshot(MemoryContext owner, const char *location)
+pinned_snapshot(MemoryContext owner, const TableAddress *address)
 {
 	SnapshotPins *pins = pins_of(owner);
 	MemoryContext old_context;
@@ -75,27 +86,27 @@ pinned_snapshot(MemoryContext owner, const char *location)
 	foreach(lc, pins->pins)
 	{
 		pin = lfirst(lc);
-		if (strcmp(pin->location, location) == 0)
+		if (strcmp(pin->location, address->location) == 0)
 			return pin->snapshot;
 	}
 
 	old_context = MemoryContextSwitchTo(owner);
 	pin = palloc(sizeof(SnapshotPin));
-	pin->location = pstrdup(location);
-	pin->snapshot = snapshot_load_latest(location);
+	pin->location = pstrdup(address->location);
+	pin->snapshot = newest_snapshot(address);
 	pins->pins = lappend(pins->pins, pin);
 	MemoryContextSwitchTo(old_context);
 	return pin->snapshot;
 }
 
 static const LakeSnapshot *
-current_snapshot(const char *location, MemoryContext statement)
+current_snapshot(const TableAddress *address, MemoryContext statement)
 {
 	if (IsolationUsesXactSnapshot())
-		return pinned_snapshot(TopTransactionContext, location);
+		return pinned_snapshot(TopTransactionContext, address);
 	if (statement != NULL)
-		return pinned_snapshot(statement, location);
-	return snapshot_load_latest(location);
+		return pinned_snapshot(statement, address);
+	return snapshot_load_latest(address->location);
 }
 
 static LakeTable *
@@ -266,7 +277,7 @@ open_for_reading(ForeignRelation *foreign, MemoryContext statement)
 		return;
 	foreign->table = lake_table_open_as_of(foreign->address, &foreign->snapshot);
 	if (foreign->snapshot == NULL)
-		foreign->snapshot = current_snapshot(foreign->address->location, statement);
+		foreign->snapshot = current_snapshot(foreign->address, statement);
 }
 
 static void

@@ -13,15 +13,18 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
+#include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
 #include "fdw/epoch.h"
 #include "fdw/fdw.h"
+#include "fdw/source_position.h"
 #include "lake/incremental.h"
 #include "settings.h"
 
 #define SETTING_NAME "setting \"streamhouse.as_of\""
 #define WATERMARK_WORD "watermark"
+#define POSITION_WORD "lsn"
 
 /* A way to name a snapshot */
 typedef struct TravelOption
@@ -139,15 +142,21 @@ find_by_tag(const LakeTable *table, const char *source, const char *value)
 	return snapshot;
 }
 
-/* The number in "watermark-5" or "watermark 5", NULL if it is not of that form. */
-static const char *
-watermark_of(const char *text)
+static const LakeSnapshot *
+find_by_position(const LakeTable *table, const char *source, const char *value)
 {
-	const char *number = text + strlen(WATERMARK_WORD);
+	return snapshot_at_source_position(table, DatumGetLSN(DirectFunctionCall1(pg_lsn_in, CStringGetDatum(value))));
+}
 
-	if (pg_strncasecmp(text, WATERMARK_WORD, strlen(WATERMARK_WORD)) != 0 || (*number != '-' && *number != ' '))
+/* What follows the word in "word-5" or "word 5", NULL if it is not of that form. */
+static const char *
+text_after(const char *word, const char *text)
+{
+	const char *rest = text + strlen(word);
+
+	if (pg_strncasecmp(text, word, strlen(word)) != 0 || (*rest != '-' && *rest != ' '))
 		return NULL;
-	return number + 1;
+	return rest + 1;
 }
 
 /* As Paimon has it, a tag goes before a snapshot's id; other texts are times. */
@@ -162,8 +171,10 @@ find_by_version(const LakeTable *table, const char *source, const char *value)
 		if (tagged != NULL)
 			return tagged;
 	}
-	if (watermark_of(value) != NULL)
-		return find_by_watermark(table, source, watermark_of(value));
+	if (text_after(WATERMARK_WORD, value) != NULL)
+		return find_by_watermark(table, source, text_after(WATERMARK_WORD, value));
+	if (text_after(POSITION_WORD, value) != NULL)
+		return find_by_position(table, source, text_after(POSITION_WORD, value));
 	if (strspn(value, "0123456789") == strlen(value))
 		return find_by_id(table, source, value);
 	return find_by_time(table, source, value);

@@ -21,6 +21,9 @@ typedef enum CommitKind
 
 #define BATCH_COMMIT_IDENTIFIER PG_INT64_MAX
 
+/* Property of snapshots that a sync makes: the position of the source's WAL up to which it has its transactions. */
+#define SNAPSHOT_LSN_PROPERTY "streamhouse.lsn"
+
 typedef struct LakeSnapshot
 {
 	int64		id;

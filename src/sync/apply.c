@@ -12,7 +12,6 @@
 #include "sync/stream.h"
 #include "sync/toast.h"
 
-#define LSN_PROPERTY "streamhouse.lsn"
 #define MIN_FILE_ROWS 256
 
 void
@@ -20,7 +19,7 @@ apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn)
 {
 	OptionPair *property = palloc(sizeof(OptionPair));
 
-	property->key = pstrdup(LSN_PROPERTY);
+	property->key = pstrdup(SNAPSHOT_LSN_PROPERTY);
 	property->value = psprintf("%X/%X", LSN_FORMAT_ARGS(lsn));
 	info->commit_user = sync->slot;
 	info->commit_identifier = (int64) lsn;

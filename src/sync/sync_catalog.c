@@ -219,6 +219,28 @@ load_tables(SyncRecord *sync, MemoryContext context)
 	}
 }
 
+/* Keep only the table of that name in the lake. */
+static void
+load_table_of_name(SyncRecord *sync, const char *name, MemoryContext context)
+{
+	MemoryContext old;
+	List	   *all;
+	ListCell   *cell;
+
+	load_tables(sync, context);
+	old = MemoryContextSwitchTo(context);
+	all = sync->tables;
+	sync->tables = NIL;
+	foreach(cell, all)
+	{
+		SyncTableRecord *table = lfirst(cell);
+
+		if (strcmp(psprintf("%s.%s", sync->database, table->lake_table), name) == 0)
+			sync->tables = lappend(sync->tables, table);
+	}
+	MemoryContextSwitchTo(old);
+}
+
 static SyncRecord *
 find_by(const char *query, const char *value)
 {
@@ -253,6 +275,33 @@ SyncRecord *
 sync_catalog_find_by_slot(const char *slot)
 {
 	return find_by("SELECT " SYNC_COLUMNS " FROM streamhouse.sync WHERE slot = $1::name", slot);
+}
+
+List *
+sync_catalog_find_by_lake_table(const char *name)
+{
+	CatalogAccess access;
+	MemoryContext context = CurrentMemoryContext;
+	List	   *result = NIL;
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+	uint64		i;
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(name);
+	execute("SELECT " SYNC_COLUMNS " FROM streamhouse.sync s WHERE EXISTS (SELECT FROM streamhouse.sync_table t"
+			" WHERE t.sync = s.name AND s.database || '.' || t.lake_table = $1)", SPI_OK_SELECT, 1, types, values);
+	for (i = 0; i < SPI_processed; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		result = lappend(result, sync_of_row(i));
+		MemoryContextSwitchTo(old);
+	}
+	for (i = 0; i < list_length(result); i++)
+		load_table_of_name(list_nth(result, i), name, context);
+	catalog_leave(&access);
+	return result;
 }
 
 List *

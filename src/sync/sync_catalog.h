@@ -48,6 +48,12 @@ typedef struct SyncRecord
 extern SyncRecord *sync_catalog_find(const char *name);
 extern SyncRecord *sync_catalog_find_by_slot(const char *slot);
 
+/*
+ * Those that fill a lake table, given as "database.table", of whatever server;
+ * with that table alone.
+ */
+extern List *sync_catalog_find_by_lake_table(const char *name);	/* SyncRecord * */
+
 /* Slots (char *) of all syncs of this database, and names by slot of those enabled. */
 extern List *sync_catalog_list(void);	/* SyncRecord *, without tables */
 

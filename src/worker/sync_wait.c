@@ -1,0 +1,172 @@
+/*
+ * sync_wait.c
+ *		Sessions that wait until a sync has brought a position into the lake:
+ *		streamhouse.wait_for_sync, and reads that are to be fresh.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "fdw/fdw.h"
+#include "fdw/source_position.h"
+#include "worker/shared_state.h"
+#include "worker/sync_wait.h"
+
+/* How long a read waits for its sync. */
+#define FRESH_READ_TIMEOUT_MS (60 * 1000)
+
+/*
+ * True when the position is in the lake; otherwise the worker is asked not to
+ * wait for its interval.  The error of a failing sync goes to *error.
+ */
+static bool
+position_is_visible(const SyncRecord *sync, XLogRecPtr position, ConditionVariable **progress, char **error)
+{
+	SyncState  *shared;
+	bool		visible = false;
+
+	*progress = NULL;
+	*error = NULL;
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared = shared_sync_find(MyDatabaseId, sync->slot);
+	if (shared)
+	{
+		visible = shared->visible >= position;
+		shared->flush_request = Max(shared->flush_request, position);
+		*progress = &shared->progress;
+		if (shared->worker.latch && !visible)
+			SetLatch(shared->worker.latch);
+		if (shared->error[0] != '\0')
+			*error = pstrdup(shared->error);
+	}
+	LWLockRelease(shared_state->lock);
+	return visible;
+}
+
+static void
+sleep_for_progress(ConditionVariable *progress, long milliseconds)
+{
+	if (progress)
+		(void) ConditionVariableTimedSleep(progress, Min(milliseconds, 1000), PG_WAIT_EXTENSION);
+	else
+	{
+		/* no worker yet */
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(milliseconds, 50),
+						 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+void
+sync_wait(const SyncRecord *sync, XLogRecPtr position, TimestampTz deadline)
+{
+	ConditionVariable *progress;
+	char	   *error;
+
+	if (!sync->enabled)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sync \"%s\" is paused", sync->name),
+				 errhint("Call streamhouse.resume_sync.")));
+	while (!position_is_visible(sync, position, &progress, &error))
+	{
+		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+
+		if (left <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("sync \"%s\" has not reached %X/%X in time", sync->name, LSN_FORMAT_ARGS(position)),
+					 error ? errdetail("The sync fails: %s", error) : 0,
+					 errhint("See streamhouse.sync_status.")));
+		sleep_for_progress(progress, left);
+	}
+	ConditionVariableCancelSleep();
+}
+
+/* ---- for the foreign data wrapper ---- */
+
+/* Where the WAL that is written so far ends; all of it is on disk then, so that it can be decoded. */
+static XLogRecPtr
+end_of_wal(void)
+{
+	XLogRecPtr	end = GetXLogInsertRecPtr();
+	uint64		in_page = end % XLOG_BLCKSZ;
+
+	/* the next record would begin behind its page's header, but the last one ends before it */
+	if (in_page == SizeOfXLogShortPHD || (XLogSegmentOffset(end, wal_segment_size) == SizeOfXLogLongPHD))
+		end -= in_page;
+	XLogFlush(end);
+	return end;
+}
+
+/* The sync of this database that fills a lake table, or NULL; *table is its record of it. */
+static SyncRecord *
+sync_of_lake_table(const char *name, const char *location, SyncTableRecord **table)
+{
+	ListCell   *lc;
+
+	foreach(lc, sync_catalog_find_by_lake_table(name))
+	{
+		SyncRecord *sync = lfirst(lc);
+		ForeignServer *server = GetForeignServerByName(sync->server, true);
+
+		*table = linitial(sync->tables);
+		if (server != NULL &&
+			strcmp(lake_table_location(server_warehouse(server, false), sync->database, (*table)->lake_table), location) == 0)
+			return sync;
+	}
+	return NULL;
+}
+
+static void
+refresh(const char *name, const char *location)
+{
+	SyncTableRecord *table;
+	SyncRecord *sync = sync_of_lake_table(name, location, &table);
+
+	if (sync == NULL)
+		return;
+	if (table->paused)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("lake table \"%s\" cannot be read fresh: sync \"%s\" has paused it", name, sync->name),
+				 errhint("See streamhouse.sync_tables, or read it without fresh_reads.")));
+	sync_wait(sync, end_of_wal(), TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FRESH_READ_TIMEOUT_MS));
+}
+
+static XLogRecPtr
+reached(const char *name, const char *location)
+{
+	SyncTableRecord *table;
+	SyncRecord *sync = sync_of_lake_table(name, location, &table);
+	SyncState  *shared;
+	XLogRecPtr	visible = InvalidXLogRecPtr;
+
+	if (sync == NULL || table->paused)
+		return InvalidXLogRecPtr;
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	shared = shared_sync_find(MyDatabaseId, sync->slot);
+	if (shared)
+		visible = shared->visible;
+	LWLockRelease(shared_state->lock);
+	return visible;
+}
+
+static const SourcePositionRoutine routine = {
+	.refresh = refresh,
+	.reached = reached
+};
+
+void
+sync_wait_init(void)
+{
+	source_position_routine = &routine;
+}

@@ -1,0 +1,25 @@
+/*
+ * sync_wait.h
+ *		Sessions that wait until a sync has brought a position into the lake.
+ */
+#ifndef STREAMHOUSE_SYNC_WAIT_H
+#define STREAMHOUSE_SYNC_WAIT_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+#include "datatype/timestamp.h"
+
+#include "sync/sync_catalog.h"
+
+/*
+ * Wait until all that was committed up to the position is in the lake; the
+ * sync's worker does not wait for its interval.  ERROR at the deadline, or
+ * when the sync is paused.
+ */
+extern void sync_wait(const SyncRecord *sync, XLogRecPtr position, TimestampTz deadline);
+
+/* Let the foreign data wrapper know of the syncs of this server; from _PG_init while preloading. */
+extern void sync_wait_init(void);
+
+#endif							/* STREAMHOUSE_SYNC_WAIT_H */
