@@ -81,6 +81,13 @@ extern int	predicate_filter(const Predicate *predicate, Vector *const *columns, 
 /* May any of row_count rows (0: unknown how many) match?  False only if surely none does. */
 extern bool predicate_may_match(const Predicate *predicate, int64 row_count, StatisticsLookup lookup, void *arg);
 
+/* The same of one leaf, by its column's statistics (NULL: nothing is known). */
+extern bool predicate_leaf_may_match(const Predicate *leaf, int64 row_count, const ColumnStatistics *statistics);
+
+/* May any row match, when this is known of each leaf? */
+typedef bool (*PredicateTest) (const Predicate *leaf, void *arg);
+extern bool predicate_may_hold(const Predicate *predicate, PredicateTest test, void *arg);
+
 /*
  * The tree with other leaves.  A leaf for which rewrite returns NULL is taken
  * as "may be true": an AND loses that child, an OR vanishes as a whole.  NULL

@@ -189,10 +189,9 @@ values_may_match(const Predicate *leaf, const Bounds *bounds)
 	}
 }
 
-static bool
-leaf_may_match(const Predicate *leaf, int64 row_count, StatisticsLookup lookup, void *arg)
+bool
+predicate_leaf_may_match(const Predicate *leaf, int64 row_count, const ColumnStatistics *statistics)
 {
-	const ColumnStatistics *statistics = lookup(arg, leaf->column);
 	Bounds		bounds;
 
 	if (statistics == NULL)
@@ -203,14 +202,11 @@ leaf_may_match(const Predicate *leaf, int64 row_count, StatisticsLookup lookup, 
 	return bounds.may_have_values && values_may_match(leaf, &bounds);
 }
 
-/* May any of row_count rows (0: not known how many) match? */
 bool
-predicate_may_match(const Predicate *predicate, int64 row_count, StatisticsLookup lookup, void *arg)
+predicate_may_hold(const Predicate *predicate, PredicateTest test, void *arg)
 {
 	ListCell   *cell;
 
-	if (predicate == NULL)
-		return true;
 	switch (predicate->op)
 	{
 		case PREDICATE_FALSE:
@@ -218,18 +214,43 @@ predicate_may_match(const Predicate *predicate, int64 row_count, StatisticsLooku
 		case PREDICATE_AND:
 			foreach(cell, predicate->children)
 			{
-				if (!predicate_may_match((const Predicate *) lfirst(cell), row_count, lookup, arg))
+				if (!predicate_may_hold((const Predicate *) lfirst(cell), test, arg))
 					return false;
 			}
 			return true;
 		case PREDICATE_OR:
 			foreach(cell, predicate->children)
 			{
-				if (predicate_may_match((const Predicate *) lfirst(cell), row_count, lookup, arg))
+				if (predicate_may_hold((const Predicate *) lfirst(cell), test, arg))
 					return true;
 			}
 			return false;
 		default:
-			return leaf_may_match(predicate, row_count, lookup, arg);
+			return test(predicate, arg);
 	}
+}
+
+/* What the statistics are asked for. */
+typedef struct StatisticsTest
+{
+	int64		row_count;
+	StatisticsLookup lookup;
+	void	   *arg;
+} StatisticsTest;
+
+static bool
+test_statistics(const Predicate *leaf, void *arg)
+{
+	const StatisticsTest *test = arg;
+
+	return predicate_leaf_may_match(leaf, test->row_count, test->lookup(test->arg, leaf->column));
+}
+
+/* May any of row_count rows (0: not known how many) match? */
+bool
+predicate_may_match(const Predicate *predicate, int64 row_count, StatisticsLookup lookup, void *arg)
+{
+	StatisticsTest test = {row_count, lookup, arg};
+
+	return predicate == NULL || predicate_may_hold(predicate, test_statistics, &test);
 }

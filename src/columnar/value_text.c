@@ -256,22 +256,6 @@ double_to_text(StringInfo out, double value)
 
 /* ---- all types ---- */
 
-static int64
-integer_value(const DataType *type, const Scalar *value)
-{
-	switch (type->physical)
-	{
-		case PHYSICAL_INT8:
-			return value->v.i8;
-		case PHYSICAL_INT16:
-			return value->v.i16;
-		case PHYSICAL_INT32:
-			return value->v.i32;
-		default:
-			return value->v.i64;
-	}
-}
-
 /* Zero bytes, which the server's check takes for the end, are characters to Java. */
 static bool
 is_utf8(BytesView bytes)
@@ -311,7 +295,7 @@ value_to_text(StringInfo out, const DataType *type, const Scalar *value, ValueTe
 		case TYPE_SMALLINT:
 		case TYPE_INT:
 		case TYPE_BIGINT:
-			appendStringInfo(out, INT64_FORMAT, integer_value(type, value));
+			appendStringInfo(out, INT64_FORMAT, scalar_integer(type->physical, value));
 			return true;
 		case TYPE_FLOAT:
 			append_float(out, value->v.f32);

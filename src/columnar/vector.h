@@ -169,4 +169,21 @@ extern void vector_move_bytes(Vector *vector, int32 row, char **place);
 /* Deep copy of a scalar into CurrentMemoryContext. */
 extern Scalar scalar_copy(const DataType *type, const Scalar *value);
 
+/* The number of a value of one of the integers' physical types, up to 64 bits. */
+static inline int64
+scalar_integer(PhysicalType physical, const Scalar *value)
+{
+	switch (physical)
+	{
+		case PHYSICAL_INT8:
+			return value->v.i8;
+		case PHYSICAL_INT16:
+			return value->v.i16;
+		case PHYSICAL_INT32:
+			return value->v.i32;
+		default:
+			return value->v.i64;
+	}
+}
+
 #endif							/* STREAMHOUSE_VECTOR_H */

@@ -1,6 +1,6 @@
 /*
  * xxhash.h
- *		XXH64, the hash of Paimon's bloom filters.
+ *		XXH64, the hash of Paimon's and Parquet's bloom filters.
  */
 #ifndef STREAMHOUSE_XXHASH_H
 #define STREAMHOUSE_XXHASH_H

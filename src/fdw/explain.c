@@ -113,6 +113,8 @@ explain_reading(const FormatCounters *counters, ExplainState *es)
 {
 	explain_part("Row Groups", counters->row_groups_read, counters->row_groups, es);
 	ExplainPropertyInteger("Pages Skipped", NULL, counters->pages_skipped, es);
+	if (counters->bloom_excluded > 0)
+		ExplainPropertyInteger("Row Groups Excluded by Bloom Filter", NULL, counters->bloom_excluded, es);
 	ExplainPropertyInteger("Bytes Read", "bytes", counters->bytes_read, es);
 }
 

@@ -21,6 +21,7 @@ typedef struct FormatCounters
 	int64		row_groups;		/* in the files opened */
 	int64		row_groups_read;	/* not excluded by statistics */
 	int64		pages_skipped;	/* data pages excluded by the page index, or by a selection */
+	int64		bloom_excluded; /* row groups, or such parts as have bloom filters, excluded by these */
 	int64		rows_read;		/* rows in the batches given out */
 	int64		bytes_read;		/* from storage */
 } FormatCounters;

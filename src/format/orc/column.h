@@ -22,7 +22,7 @@ typedef struct OrcExtent
 	bool		exists;
 } OrcExtent;
 
-#define ORC_STREAM_KINDS (ORC_STREAM_ROW_INDEX + 1)
+#define ORC_STREAM_KINDS (ORC_STREAM_BLOOM_FILTER + 1)
 
 /* What a stripe's footer says of one column of the file. */
 typedef struct StripeColumn
@@ -93,6 +93,8 @@ typedef struct OrcColumn
 	int64		row;			/* where the cursor stands; of the column itself, not of children */
 	bool		index_read;
 	RowIndex   *index;			/* NULL: not read, or none that can be used */
+	bool		bloom_read;
+	struct BloomIndex *bloom;	/* the same */
 	bool		has_present;
 	BitReader	present;
 	union

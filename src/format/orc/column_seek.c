@@ -94,6 +94,8 @@ orc_column_begin_stripe(OrcColumn *column)
 	column->row = 0;
 	column->index_read = false;
 	column->index = NULL;
+	column->bloom_read = false;
+	column->bloom = NULL;
 	for (int i = 0; i < column->nchildren; i++)
 	{
 		if (column->children[i] != NULL)

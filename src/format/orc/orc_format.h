@@ -51,7 +51,8 @@ typedef enum OrcStreamKind
 	ORC_STREAM_LENGTH = 2,
 	ORC_STREAM_DICTIONARY_DATA = 3,
 	ORC_STREAM_SECONDARY = 5,
-	ORC_STREAM_ROW_INDEX = 6
+	ORC_STREAM_ROW_INDEX = 6,
+	ORC_STREAM_BLOOM_FILTER = 8 /* of UTF-8 strings: the older ones, 7, are of no certain encoding */
 } OrcStreamKind;
 
 /* ColumnEncoding.Kind */

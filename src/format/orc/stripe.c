@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "format/orc/bloom.h"
 #include "format/orc/statistics.h"
 #include "format/orc/stripe.h"
 
@@ -248,6 +249,44 @@ stripe_may_match(const StripeStatistics *statistics, const ColumnShared *shared,
 
 /* ---- row groups ---- */
 
+/* What is asked of a row group's bloom filters. */
+typedef struct BloomTest
+{
+	const StripeFilter *filter;
+	uint32		group;
+	int64		rows;
+} BloomTest;
+
+/* Filters are read only for leaves that statistics leave open. */
+static bool
+test_leaf(const Predicate *leaf, void *arg)
+{
+	const BloomTest *test = arg;
+	OrcColumn  *column = test->filter->columns[leaf->column];
+
+	return predicate_leaf_may_match(leaf, test->rows, &test->filter->statistics[leaf->column]) &&
+		(column == NULL || bloom_may_match(column, test->group, leaf));
+}
+
+static bool
+bloom_filters_may_match(const StripeFilter *filter, uint32 group, int64 rows)
+{
+	BloomTest	test = {filter, group, rows};
+
+	return predicate_may_hold(filter->predicate, test_leaf, &test);
+}
+
+static bool
+has_bloom_filters(const StripeFilter *filter)
+{
+	for (int i = 0; i < filter->ncolumns; i++)
+	{
+		if (filter->used[i] && filter->columns[i] != NULL && bloom_exists(filter->columns[i]))
+			return true;
+	}
+	return false;
+}
+
 /* What the row index tells of a group; nothing of columns that have none. */
 static void
 set_group_statistics(const StripeFilter *filter, uint32 group, int64 rows)
@@ -288,7 +327,7 @@ stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges)
 	int64		rows = (int64) shared->stripe_rows;
 	StripeRange *ranges;
 
-	if (filter->predicate == NULL || shared->ngroups <= 1)
+	if (filter->predicate == NULL || shared->ngroups == 0 || (shared->ngroups == 1 && !has_bloom_filters(filter)))
 		return whole_stripe(shared, nranges);
 	ranges = palloc(((size_t) shared->ngroups / 2 + 1) * sizeof(StripeRange));
 	*nranges = 0;
@@ -300,6 +339,8 @@ stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges)
 		set_group_statistics(filter, group, end - start);
 		if (!filter_may_match(filter, end - start))
 			shared->file->counters->pages_skipped++;
+		else if (!bloom_filters_may_match(filter, group, end - start))
+			shared->file->counters->bloom_excluded++;
 		else if (*nranges > 0 && ranges[*nranges - 1].end == start)
 			ranges[*nranges - 1].end = end;
 		else

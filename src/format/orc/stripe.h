@@ -47,8 +47,8 @@ extern bool stripe_may_match(const StripeStatistics *statistics, const ColumnSha
 extern void stripe_open(ColumnShared *shared, const OrcStripeInfo *stripe, MemoryContext zone_context);
 
 /*
- * Ranges of the stripe that may have matching rows, by the row index; in
- * CurrentMemoryContext.  NULL: none.
+ * Ranges of the stripe that may have matching rows, by the row index and bloom
+ * filters; in CurrentMemoryContext.  NULL: none.
  */
 extern StripeRange *stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges);
 

@@ -523,6 +523,9 @@ read_chunk_metadata(ThriftReader *reader, ThriftType type, ParquetChunk *chunk)
 				thrift_expect(reader, type, THRIFT_STRUCT);
 				statistics_parse(reader, &chunk->statistics);
 				break;
+			case 14:
+				chunk->bloom_filter_offset = read_i64(reader, type);
+				break;
 			default:
 				thrift_skip(reader, type);
 				break;

@@ -86,6 +86,7 @@ typedef struct ParquetChunk
 	int32		column_index_length;
 	int64		offset_index_offset;
 	int32		offset_index_length;
+	int64		bloom_filter_offset;	/* 0: none */
 	ParquetStatistics statistics;
 } ParquetChunk;
 

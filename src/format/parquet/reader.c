@@ -2,12 +2,13 @@
  * reader.c
  *		Parquet files as batches: row groups, row ranges, columns.
  *
- * Row groups come one after another; their statistics, then their page
- * indexes, leave ranges of rows that may match the predicate.  Batches are cut
+ * Row groups come one after another; their statistics, then their bloom
+ * filters and page indexes, leave ranges of rows that may match the predicate.  Batches are cut
  * from these.  A column's pages are only touched when it is read.
  */
 #include "postgres.h"
 
+#include "format/parquet/bloom.h"
 #include "format/parquet/column_read.h"
 #include "format/parquet/nested_read.h"
 #include "format/parquet/parquet.h"
@@ -256,6 +257,11 @@ choose_rows(ParquetReader *reader, IndexedColumn *columns)
 	}
 	if (!predicate_may_match(reader->predicate, num_rows, group_statistics, columns))
 		return false;
+	if (!bloom_filters_may_match(&reader->file, columns, reader->predicate, num_rows))
+	{
+		reader->file.counters->bloom_excluded++;
+		return false;
+	}
 	reader->file.counters->row_groups_read++;
 	reader->ranges = page_index_ranges(&reader->file, columns, reader->base.ncolumns, reader->predicate,
 									   num_rows, &reader->nranges);
