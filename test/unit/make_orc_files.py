@@ -14,6 +14,7 @@ import pyarrow.orc as orc
 GROUP_ROWS = 3000
 SMALL_ROWS = 300
 NESTED_ROWS = 40
+BLOOM_ROWS = 300
 
 
 def emit(name, table, **options):
@@ -73,6 +74,20 @@ def small_table():
     })
 
 
+def bloom_table():
+    """Values that are everywhere between the extremes, in each group of rows; only even ones are there."""
+    k = [2 * (i * 77 % BLOOM_ROWS) for i in range(BLOOM_ROWS)]
+    return pa.table({
+        "i16": pa.array(k, pa.int16()),
+        "i64": pa.array(k, pa.int64()),
+        "f": pa.array([v + 0.5 for v in k], pa.float32()),
+        "d": pa.array([v + 0.5 for v in k], pa.float64()),
+        "day": pa.array(k, pa.date32()),
+        "s": pa.array(["row number %d" % v for v in k], pa.string()),
+        "bin": pa.array([v.to_bytes(2, "big") for v in k], pa.binary()),
+    })
+
+
 def nested_table():
     n = range(NESTED_ROWS)
     row = pa.struct([("x", pa.int32()), ("y", pa.list_(pa.string()))])
@@ -95,3 +110,5 @@ for codec in ("snappy", "zlib", "lz4", "zstd"):
     emit(codec + "_file", small_table(), compression=codec, dictionary_key_size_threshold=1.0)
 emit("old_file", small_table(), compression="zlib", file_version="0.11", dictionary_key_size_threshold=1.0)
 emit("empty_file", small_table().slice(0, 0), compression="zlib")
+emit("bloom_file", bloom_table(), compression="zstd", row_index_stride=100, bloom_filter_fpp=0.01,
+     bloom_filter_columns=list(range(1, 8)))
