@@ -54,3 +54,22 @@ BEGIN
 END $$;
 SELECT pg_temp.estimate('SELECT * FROM explain.t'), pg_temp.estimate('SELECT * FROM explain.empty'),
 	pg_temp.estimate('SELECT * FROM explain.t WHERE day < ''2000-01-01''');
+-- merged files, and what a second look finds in memory
+CREATE FOREIGN TABLE explain.keyed (id int NOT NULL, note text) SERVER lake OPTIONS (primary_key 'id', bucket '1');
+INSERT INTO explain.keyed SELECT i, 'a' FROM generate_series(1, 10) i;
+INSERT INTO explain.keyed SELECT i, 'b' FROM generate_series(5, 15) i;
+SELECT count(*) FROM explain.keyed WHERE note = 'a';
+CREATE FUNCTION pg_temp.cache_lines(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Splits|Cache' THEN
+			RETURN NEXT regexp_replace(trim(line), '[0-9]+ pages', 'N pages');
+		END IF;
+	END LOOP;
+END $$;
+SELECT * FROM pg_temp.cache_lines('SELECT * FROM explain.keyed');
+SET streamhouse.metadata_cache_size = 0;
+SELECT * FROM pg_temp.cache_lines('SELECT * FROM explain.keyed');
+RESET streamhouse.metadata_cache_size;

@@ -101,6 +101,44 @@ explain_part(const char *what, int64 part, int64 whole, ExplainState *es)
 }
 
 static void
+explain_splits(const ScanCounters *counters, ExplainState *es)
+{
+	int64		raw = counters->splits - counters->merged_splits;
+
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyInteger("Raw Splits", NULL, raw, es);
+		ExplainPropertyInteger("Merged Splits", NULL, counters->merged_splits, es);
+	}
+	else if (counters->splits > 0)
+		ExplainPropertyText("Lake Splits", psprintf(INT64_FORMAT " raw, " INT64_FORMAT " merged", raw,
+													counters->merged_splits), es);
+}
+
+/* A counter of what happens rarely. */
+static void
+explain_if_any(const char *what, int64 count, ExplainState *es)
+{
+	if (count > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyInteger(what, NULL, count, es);
+}
+
+static void
+explain_cache(const ScanCounters *planned, const FormatCounters *read, ExplainState *es)
+{
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyInteger("Manifest Cache Hits", NULL, planned->manifests_cached, es);
+		ExplainPropertyInteger("Footer Cache Hits", NULL, read->footers_cached, es);
+		ExplainPropertyInteger("Page Cache Hits", NULL, read->pages_cached, es);
+	}
+	else if (planned->manifests_cached + read->footers_cached + read->pages_cached > 0)
+		ExplainPropertyText("Cache Hits", psprintf(INT64_FORMAT " manifests, " INT64_FORMAT " footers, "
+												   INT64_FORMAT " pages", planned->manifests_cached,
+												   read->footers_cached, read->pages_cached), es);
+}
+
+static void
 explain_counters(const ScanCounters *counters, ExplainState *es)
 {
 	explain_part("Partitions", counters->partitions_read, counters->partitions, es);
@@ -113,8 +151,8 @@ explain_reading(const FormatCounters *counters, ExplainState *es)
 {
 	explain_part("Row Groups", counters->row_groups_read, counters->row_groups, es);
 	ExplainPropertyInteger("Pages Skipped", NULL, counters->pages_skipped, es);
-	if (counters->bloom_excluded > 0)
-		ExplainPropertyInteger("Row Groups Excluded by Bloom Filter", NULL, counters->bloom_excluded, es);
+	explain_if_any("Row Groups Excluded by Bloom Filter", counters->bloom_excluded, es);
+	explain_if_any("Files Excluded by Index", counters->index_excluded, es);
 	ExplainPropertyInteger("Bytes Read", "bytes", counters->bytes_read, es);
 }
 
@@ -144,10 +182,12 @@ explain_ahead(ForeignTableScan *scan, ExplainState *es)
 static void
 explain_executed(const ForeignTableScan *scan, ExplainState *es)
 {
+	explain_splits(&scan->planned, es);
 	explain_counters(&scan->planned, es);
 	if (scan->aggregates != NULL)
 		explain_known_files(aggregate_scan_known_files(scan), es);
 	explain_reading(&scan->read, es);
+	explain_cache(&scan->planned, &scan->read, es);
 	if (scan->aggregates != NULL && aggregate_scan_spilled_rows(scan) > 0)
 		ExplainPropertyInteger("Rows Spilled", NULL, aggregate_scan_spilled_rows(scan), es);
 }

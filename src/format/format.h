@@ -24,6 +24,9 @@ typedef struct FormatCounters
 	int64		bloom_excluded; /* row groups, or such parts as have bloom filters, excluded by these */
 	int64		rows_read;		/* rows in the batches given out */
 	int64		bytes_read;		/* from storage */
+	int64		index_excluded; /* files excluded by their index, not opened */
+	int64		footers_cached; /* of the files opened, those whose end was in memory */
+	int64		pages_cached;	/* pages found in memory */
 } FormatCounters;
 
 /*

@@ -21,6 +21,7 @@
 #include "lake/prune.h"
 #include "lake/sections.h"
 #include "miscadmin.h"
+#include "storage/cache.h"
 #include "utils/memutils.h"
 
 /* Small files are read in packs: one counts at least as much, a pack holds at most so much */
@@ -99,6 +100,7 @@ typedef struct PlanState
 	bucket_map_hash *buckets;
 	List	   *bucket_order;	/* BucketKey *, as they first occurred */
 	ScanPlan   *plan;
+	int64		cache_hits;		/* of manifests, before */
 } PlanState;
 
 static List *
@@ -322,6 +324,7 @@ choose_candidates(PlanState *state, const ScanCandidates *candidates, EntrySet *
 
 	state->plan->counters.manifests = candidates->counters.manifests;
 	state->plan->counters.manifests_read = candidates->counters.manifests_read;
+	state->plan->counters.manifests_cached = candidates->counters.manifests_cached;
 	foreach(cell, candidates->entries)
 	{
 		ManifestEntry *entry = lfirst(cell);
@@ -657,6 +660,7 @@ static void
 plan_begin(PlanState *state, const Predicate *predicate)
 {
 	state->plan = palloc0(sizeof(ScanPlan));
+	state->cache_hits = cache_hits(CACHE_MANIFEST);
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse scan planning",
 										   ALLOCSET_DEFAULT_SIZES);
 	state->partitions = bucket_map_create(state->context, 64, NULL);
@@ -665,9 +669,25 @@ plan_begin(PlanState *state, const Predicate *predicate)
 }
 
 static void
+count_splits(ScanPlan *plan)
+{
+	ListCell   *cell;
+
+	plan->counters.splits = list_length(plan->splits);
+	foreach(cell, plan->splits)
+	{
+		const Split *split = lfirst(cell);
+
+		plan->counters.merged_splits += !split->raw && !split->joined;
+	}
+}
+
+static void
 plan_end(PlanState *state)
 {
 	count_partitions(state);
+	count_splits(state->plan);
+	state->plan->counters.manifests_cached += cache_hits(CACHE_MANIFEST) - state->cache_hits;
 	scan_pruner_free(state->pruner);
 	MemoryContextDelete(state->context);
 }

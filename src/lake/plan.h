@@ -31,10 +31,13 @@ typedef struct ScanCounters
 {
 	int64		manifests;		/* in the snapshot */
 	int64		manifests_read;
+	int64		manifests_cached;	/* of these, found in memory */
 	int64		files;			/* live files in the manifests read */
 	int64		files_read;		/* left after pruning */
 	int64		partitions;		/* with live files, in the manifests read */
 	int64		partitions_read;
+	int64		splits;
+	int64		merged_splits;	/* of these, those whose rows are merged by key */
 } ScanCounters;
 
 typedef struct ScanPlan

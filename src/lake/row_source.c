@@ -139,7 +139,11 @@ open_file(RowSource *source, const Split *split, const DataFileMeta *file, const
 
 	source->routine = &no_source;
 	if (rows.kind == ROWS_NONE)
+	{
+		if (options->counters != NULL)
+			options->counters->index_excluded++;
 		return;
+	}
 	source->has_system_columns = source->table->has_primary_key;
 	source->file = data_file_open(source->table, split->partition, split->bucket, file,
 								  source->has_system_columns ? system_fields(source->table, options) : options->fields,

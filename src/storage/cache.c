@@ -45,6 +45,7 @@ static dlist_head buckets[BUCKETS];
 static dlist_head entries = DLIST_STATIC_INIT(entries);	/* the most recently used first */
 static bool initialized = false;
 static Size total_bytes = 0;
+static int64 hits[CACHE_KINDS];
 
 static void
 initialize(void)
@@ -139,7 +140,14 @@ cache_get(CacheKind kind, const char *path, int64 size)
 		return NULL;
 	dlist_move_head(&entries, &entry->by_use);
 	begin_use(entry);
+	hits[kind]++;
 	return entry->value;
+}
+
+int64
+cache_hits(CacheKind kind)
+{
+	return hits[kind];
 }
 
 MemoryContext

@@ -19,6 +19,8 @@ typedef enum CacheKind
 	CACHE_PARQUET_PAGE
 } CacheKind;
 
+#define CACHE_KINDS (CACHE_PARQUET_PAGE + 1)
+
 /* streamhouse.metadata_cache_size, in kB; 0: nothing is kept. */
 extern int	cache_limit;
 
@@ -30,6 +32,9 @@ extern bool cache_has_room(Size bytes);
  * CurrentMemoryContext is reset or deleted.
  */
 extern const void *cache_get(CacheKind kind, const char *path, int64 size);
+
+/* How many values of a kind this process has found so far. */
+extern int64 cache_hits(CacheKind kind);
 
 /* A context to make a value in, below CurrentMemoryContext until it is kept. */
 extern MemoryContext cache_context_create(void);

@@ -128,6 +128,8 @@ load_end(ParquetFile *file, uint64 size)
 	MemoryContext old;
 	FileEnd    *end;
 
+	if (found != NULL)
+		file->counters->footers_cached++;
 	if (found != NULL || !cache_has_room(TAIL_BYTES))
 		return found != NULL ? found : read_end(file, size);
 	context = cache_context_create();

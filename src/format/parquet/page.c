@@ -392,6 +392,8 @@ find_kept_page(const ChunkReader *reader)
 	old = MemoryContextSwitchTo(reader->keep_context);
 	kept = cache_get(CACHE_PARQUET_PAGE, reader->file->path, (int64) reader->position);
 	MemoryContextSwitchTo(old);
+	if (kept != NULL)
+		reader->file->counters->pages_cached++;
 	return kept;
 }
 
