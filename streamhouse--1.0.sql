@@ -75,6 +75,11 @@ CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server tex
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
 
+CREATE FUNCTION streamhouse.check_sync(publication text, server text, database text, options jsonb DEFAULT '{}',
+	history boolean DEFAULT false, OUT severity text, OUT "table" text, OUT problem text, OUT cure text)
+RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_check_sync';
+COMMENT ON FUNCTION streamhouse.check_sync IS 'everything that would keep create_sync from making a sync, and warnings; makes nothing';
+
 CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_alter_sync';
 COMMENT ON PROCEDURE streamhouse.alter_sync IS 'change what is given of a sync';
@@ -106,27 +111,43 @@ COMMENT ON PROCEDURE streamhouse.wait_for_sync IS 'wait until what was committed
 REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.alter_sync, streamhouse.refresh_sync,
 	streamhouse.resync_table, streamhouse.drop_sync, streamhouse.pause_sync,
 	streamhouse.resume_sync FROM PUBLIC;
+REVOKE ALL ON FUNCTION streamhouse.check_sync FROM PUBLIC;
 
 CREATE FUNCTION streamhouse.sync_workers(OUT slot name, OUT pid integer, OUT state text, OUT visible_lsn pg_lsn,
-	OUT last_commit_time timestamptz, OUT rows bigint, OUT error text)
+	OUT last_commit_time timestamptz, OUT rows bigint, OUT error text, OUT caught_up timestamptz)
 RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_sync_workers';
 COMMENT ON FUNCTION streamhouse.sync_workers IS 'what the sync workers of this database report';
 
 CREATE VIEW streamhouse.sync_status AS
-SELECT s.name,
-	CASE WHEN NOT s.enabled THEN 'paused' ELSE coalesce(w.state, 'starting') END AS state,
-	w.pid,
-	s.slot,
-	r.restart_lsn,
-	coalesce(w.visible_lsn, r.confirmed_flush_lsn) AS confirmed_lsn,
-	CASE WHEN NOT pg_is_in_recovery()
-		THEN (pg_current_wal_lsn() - coalesce(w.visible_lsn, r.confirmed_flush_lsn))::bigint END AS lag_bytes,
-	w.last_commit_time,
-	w.rows,
-	w.error
-FROM streamhouse.sync s
-LEFT JOIN streamhouse.sync_workers() w USING (slot)
-LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot;
+SELECT s.name, s.state,
+	CASE WHEN s.slot_lost THEN 'lost'
+		WHEN s.state IN ('failing', 'paused') THEN s.state
+		WHEN s.lag > l.lag OR s.retained_bytes > l.wal THEN 'late'
+		ELSE 'ok' END AS health,
+	CASE WHEN s.slot_lost THEN 'the replication slot has lost the WAL it needs'
+		WHEN s.state = 'failing' THEN s.error
+		WHEN s.state = 'paused' THEN 'by streamhouse.pause_sync'
+		WHEN s.lag > l.lag THEN format('behind by %s, limit is %s', date_trunc('second', s.lag), l.lag)
+		WHEN s.retained_bytes > l.wal THEN format('the slot retains %s of WAL, limit is %s',
+			pg_size_pretty(s.retained_bytes), pg_size_pretty(l.wal)) END AS health_reason,
+	s.pid, s.slot, s.restart_lsn, s.confirmed_lsn, s.lag_bytes, s.lag, s.retained_bytes, s.last_commit_time, s.rows, s.error
+FROM (
+	SELECT s.name, s.slot, w.pid, w.rows, w.error, w.last_commit_time, r.restart_lsn,
+		CASE WHEN NOT s.enabled THEN 'paused' ELSE coalesce(w.state, 'starting') END AS state,
+		coalesce(w.visible_lsn, r.confirmed_flush_lsn) AS confirmed_lsn,
+		(p.current - coalesce(w.visible_lsn, r.confirmed_flush_lsn))::bigint AS lag_bytes,
+		CASE WHEN p.current = w.visible_lsn THEN interval '0'
+			ELSE greatest(now() - greatest(w.caught_up, w.last_commit_time), interval '0') END AS lag,
+		(p.current - r.restart_lsn)::bigint AS retained_bytes,
+		coalesce(r.wal_status = 'lost', false) AS slot_lost
+	FROM streamhouse.sync s
+	LEFT JOIN streamhouse.sync_workers() w USING (slot)
+	LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot
+	CROSS JOIN (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END AS current) p
+) s CROSS JOIN (
+	SELECT nullif(current_setting('streamhouse.sync_lag_limit')::interval, interval '0') AS lag,
+		nullif(pg_size_bytes(current_setting('streamhouse.sync_wal_limit')), 0) AS wal
+) l;
 COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does and how far it is';
 
 CREATE VIEW streamhouse.sync_tables AS

@@ -16,11 +16,14 @@ bool		setting_fresh_reads = false;
 bool		setting_maintenance = true;
 int			setting_maintenance_interval = 10;
 bool		setting_pushdown = true;
+int			setting_sync_lag_limit = 60;
 int			setting_sync_memory = 128 * 1024;
+int			setting_sync_wal_limit = 0;
 int			setting_write_buffer_size = 64 * 1024;
 
-void
-settings_init(void)
+/* Of sessions. */
+static void
+define_session_settings(void)
 {
 	DefineCustomStringVariable("streamhouse.as_of",
 							   "Reads lake tables as they were: a tag, a snapshot id, a timestamp, \"watermark\" and a number, or \"lsn\" and a position of the source's WAL.",
@@ -39,26 +42,6 @@ settings_init(void)
 							 PGC_USERSET,
 							 0,
 							 NULL, NULL, NULL);
-
-	DefineCustomBoolVariable("streamhouse.maintenance",
-							 "Lets a background worker compact lake tables and expire their snapshots.",
-							 "Tables with the option \"write-only\" are always left alone.",
-							 &setting_maintenance,
-							 true,
-							 PGC_SIGHUP,
-							 0,
-							 NULL, NULL, NULL);
-
-	DefineCustomIntVariable("streamhouse.maintenance_interval",
-							"Time between two rounds of maintenance over the lake tables of a database.",
-							NULL,
-							&setting_maintenance_interval,
-							10,
-							1,
-							24 * 60 * 60,
-							PGC_SIGHUP,
-							GUC_UNIT_S,
-							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("streamhouse.metadata_cache_size",
 							"Memory of a session for manifests, footers of data files, and pages in which it looked rows up.",
@@ -80,6 +63,53 @@ settings_init(void)
 							 0,
 							 NULL, NULL, NULL);
 
+	DefineCustomIntVariable("streamhouse.write_buffer_size",
+							"Memory for rows of one lake table before they are written to files.",
+							NULL,
+							&setting_write_buffer_size,
+							64 * 1024,
+							1024,
+							MAX_KILOBYTES,
+							PGC_USERSET,
+							GUC_UNIT_KB,
+							NULL, NULL, NULL);
+}
+
+/* Of the background workers. */
+static void
+define_worker_settings(void)
+{
+	DefineCustomBoolVariable("streamhouse.maintenance",
+							 "Lets a background worker compact lake tables and expire their snapshots.",
+							 "Tables with the option \"write-only\" are always left alone.",
+							 &setting_maintenance,
+							 true,
+							 PGC_SIGHUP,
+							 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.maintenance_interval",
+							"Time between two rounds of maintenance over the lake tables of a database.",
+							NULL,
+							&setting_maintenance_interval,
+							10,
+							1,
+							24 * 60 * 60,
+							PGC_SIGHUP,
+							GUC_UNIT_S,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.sync_lag_limit",
+							"Time by which the lake may be behind the source before the sync counts as late.",
+							"0 sets no limit.",
+							&setting_sync_lag_limit,
+							60,
+							0,
+							INT_MAX / 1000,
+							PGC_SIGHUP,
+							GUC_UNIT_S,
+							NULL, NULL, NULL);
+
 	DefineCustomIntVariable("streamhouse.sync_memory",
 							"Memory of one sync worker for changes being decoded and rows being collected.",
 							"What does not fit goes to files. A worker takes a new value when it starts.",
@@ -91,16 +121,22 @@ settings_init(void)
 							GUC_UNIT_KB,
 							NULL, NULL, NULL);
 
-	DefineCustomIntVariable("streamhouse.write_buffer_size",
-							"Memory for rows of one lake table before they are written to files.",
-							NULL,
-							&setting_write_buffer_size,
-							64 * 1024,
-							1024,
+	DefineCustomIntVariable("streamhouse.sync_wal_limit",
+							"WAL that a sync's slot may retain before the sync counts as late.",
+							"0 sets no limit.",
+							&setting_sync_wal_limit,
+							0,
+							0,
 							MAX_KILOBYTES,
-							PGC_USERSET,
-							GUC_UNIT_KB,
+							PGC_SIGHUP,
+							GUC_UNIT_MB,
 							NULL, NULL, NULL);
+}
 
+void
+settings_init(void)
+{
+	define_session_settings();
+	define_worker_settings();
 	MarkGUCPrefixReserved("streamhouse");
 }

@@ -22,8 +22,14 @@ extern int	setting_maintenance_interval;
 /* streamhouse.pushdown: filter in the lake's reader, not only in the executor. */
 extern bool setting_pushdown;
 
+/* streamhouse.sync_lag_limit, in seconds: a sync that is further behind is late; 0: no limit. */
+extern int	setting_sync_lag_limit;
+
 /* streamhouse.sync_memory, in kB: of one sync worker, for decoding and for rows being collected. */
 extern int	setting_sync_memory;
+
+/* streamhouse.sync_wal_limit, in MB: a sync whose slot retains more is late; 0: no limit. */
+extern int	setting_sync_wal_limit;
 
 /* streamhouse.write_buffer_size, in kB: rows buffered by a table's writer before they go to files. */
 extern int	setting_write_buffer_size;

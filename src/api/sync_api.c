@@ -30,6 +30,8 @@
 
 PG_FUNCTION_INFO_V1(streamhouse_create_sync);
 PGDLLEXPORT Datum streamhouse_create_sync(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(streamhouse_check_sync);
+PGDLLEXPORT Datum streamhouse_check_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_alter_sync);
 PGDLLEXPORT Datum streamhouse_alter_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_drop_sync);
@@ -47,13 +49,6 @@ PGDLLEXPORT Datum streamhouse_wait_for_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_sync_workers);
 PGDLLEXPORT Datum streamhouse_sync_workers(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_start_workers);
-PGDLLEXPORT Datum streamhouse_start_workers(PG_FUNCTION_ARGS);
-PGDLLEXPORT Datum streamhouse_create_sync(PG_FUNCTION_ARGS);
-PGDLLEXPORT Datum streamhouse_drop_sync(PG_FUNCTION_ARGS);
-PGDLLEXPORT Datum streamhouse_pause_sync(PG_FUNCTION_ARGS);
-PGDLLEXPORT Datum streamhouse_resume_sync(PG_FUNCTION_ARGS);
-PGDLLEXPORT Datum streamhouse_wait_for_sync(PG_FUNCTION_ARGS);
-PGDLLEXPORT Datum streamhouse_sync_workers(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_start_workers(PG_FUNCTION_ARGS);
 
 /* As for replication: superusers, and roles with the attribute REPLICATION. */
@@ -155,6 +150,38 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync_catalog_insert(sync, PG_GETARG_DATUM(4), PG_GETARG_DATUM(5));
 	worker_start_sync_at_commit(sync->slot, sync->name);
 	worker_start_maintenance_at_commit();
+	PG_RETURN_VOID();
+}
+
+/* What create_sync would say of the same arguments, and warnings; nothing is made. */
+Datum
+streamhouse_check_sync(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	SyncRecord *sync = palloc0(sizeof(SyncRecord));
+	ListCell   *cell;
+
+	require_replication_role();
+	sync->name = pstrdup("");
+	sync->publication = text_argument(fcinfo, 0, "publication");
+	sync->server = text_argument(fcinfo, 1, "server");
+	sync->database = text_argument(fcinfo, 2, "database");
+	sync->options = sync_options_parse(PG_GETARG_DATUM(3));
+	sync->history = PG_GETARG_BOOL(4);
+	sync->slot = pstrdup("");
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(cell, preflight_list_problems(sync, shared_state != NULL))
+	{
+		const PreflightProblem *problem = lfirst(cell);
+		Datum		values[4] = {0};
+		bool		nulls[4] = {false, problem->table == NULL, false, problem->cure == NULL};
+
+		values[0] = CStringGetTextDatum(problem->is_warning ? "warning" : "error");
+		values[1] = problem->table ? CStringGetTextDatum(problem->table) : 0;
+		values[2] = CStringGetTextDatum(problem->text);
+		values[3] = problem->cure ? CStringGetTextDatum(problem->cure) : 0;
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
 	PG_RETURN_VOID();
 }
 
@@ -338,8 +365,8 @@ phase_name(SyncPhase phase)
 static void
 report_sync(ReturnSetInfo *result, const SyncState *sync)
 {
-	Datum		values[7] = {0};
-	bool		nulls[7] = {0};
+	Datum		values[8] = {0};
+	bool		nulls[8] = {0};
 
 	values[0] = NameGetDatum(&sync->slot);
 	values[1] = Int32GetDatum(sync->worker.pid);
@@ -352,6 +379,8 @@ report_sync(ReturnSetInfo *result, const SyncState *sync)
 	values[5] = Int64GetDatum(sync->rows);
 	values[6] = CStringGetTextDatum(sync->error);
 	nulls[6] = sync->error[0] == '\0';
+	values[7] = TimestampTzGetDatum(sync->caught_up);
+	nulls[7] = sync->caught_up == 0;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 

@@ -36,8 +36,8 @@ typedef struct Preflight
 	bool		preloaded;
 	char	   *warehouse;		/* NULL: the server is not usable */
 	Publication *publication;	/* NULL: there is none */
-	StringInfoData problems;	/* one a line */
-	int			nproblems;
+	const char *table;			/* being checked, or NULL */
+	List	   *problems;		/* PreflightProblem * */
 	List	   *published;		/* PublishedTable * */
 } Preflight;
 
@@ -50,13 +50,21 @@ typedef struct PublishedTable
 } PublishedTable;
 
 static void
-add_problem(Preflight *check, const char *problem, const char *cure)
+add_remark(Preflight *check, bool is_warning, const char *text, const char *cure)
 {
-	if (check->nproblems++ > 0)
-		appendStringInfoChar(&check->problems, '\n');
-	appendStringInfo(&check->problems, "- %s", problem);
-	if (cure)
-		appendStringInfo(&check->problems, ": %s", cure);
+	PreflightProblem *problem = palloc0(sizeof(PreflightProblem));
+
+	problem->is_warning = is_warning;
+	problem->table = check->table;
+	problem->text = pstrdup(text);
+	problem->cure = cure ? pstrdup(cure) : NULL;
+	check->problems = lappend(check->problems, problem);
+}
+
+static void
+add_problem(Preflight *check, const char *text, const char *cure)
+{
+	add_remark(check, false, text, cure);
 }
 
 /*
@@ -108,6 +116,20 @@ free_slots(void)
 	}
 	LWLockRelease(ReplicationSlotControlLock);
 	return max_replication_slots - used;
+}
+
+/* What does not keep the sync from working, but may end it later. */
+static void
+warn_of_settings(Preflight *check)
+{
+	const char *timeout = GetConfigOption("idle_replication_slot_timeout", true, false);
+
+	if (max_slot_wal_keep_size_mb < 0)
+		add_remark(check, true, "max_slot_wal_keep_size is not set, so a sync that is paused or fails keeps WAL until the disk is full",
+				   "set it, and streamhouse.sync_wal_limit to be told before");
+	if (timeout != NULL && strcmp(timeout, "0") != 0)
+		add_remark(check, true, "idle_replication_slot_timeout is set, so the slot of a sync that is paused for longer is lost",
+				   "set it to 0, or do not pause syncs for longer");
 }
 
 static void
@@ -444,9 +466,11 @@ check_table(Preflight *check, const PublishedTable *published)
 	Relation	relation = table_open(published->relid, AccessShareLock);
 	TupleDesc	desc = RelationGetDescr(relation);
 	SyncTableRecord *record = record_table(check, published, relation);
-	int			before = check->nproblems;
+	int			before;
 	int			i;
 
+	check->table = published->name;
+	before = list_length(check->problems);
 	check_privilege(check, published);
 	if (check_kind(check, published, relation))
 	{
@@ -461,7 +485,7 @@ check_table(Preflight *check, const PublishedTable *published)
 		}
 		check_name(check, record);
 	}
-	if (check->nproblems == before && check->warehouse)
+	if (list_length(check->problems) == before && check->warehouse)
 	{
 		TargetArg	target = {relation, record};
 
@@ -469,6 +493,7 @@ check_table(Preflight *check, const PublishedTable *published)
 	}
 	check->sync->tables = lappend(check->sync->tables, record);
 	table_close(relation, NoLock);
+	check->table = NULL;
 }
 
 /* No other sync may write to the same lake tables. */
@@ -503,33 +528,62 @@ check_other_syncs(Preflight *check)
 static void
 report_problems(const Preflight *check, const char *what)
 {
-	if (check->nproblems > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sync \"%s\" cannot %s", check->sync->name, what),
-				 errdetail_internal("%s", check->problems.data)));
+	StringInfoData text;
+	ListCell   *cell;
+
+	if (check->problems == NIL)
+		return;
+	initStringInfo(&text);
+	foreach(cell, check->problems)
+	{
+		const PreflightProblem *problem = lfirst(cell);
+
+		appendStringInfo(&text, "%s- %s", text.len > 0 ? "\n" : "", problem->text);
+		if (problem->cure)
+			appendStringInfo(&text, ": %s", problem->cure);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("sync \"%s\" cannot %s", check->sync->name, what),
+			 errdetail_internal("%s", text.data)));
 }
 
 static void
 check_surroundings(Preflight *check)
 {
-	initStringInfo(&check->problems);
 	check_instance(check);
 	attempt(check, check_server, NULL);
 	check_publication(check);
+}
+
+static void
+check_all(Preflight *check)
+{
+	ListCell   *cell;
+
+	check_surroundings(check);
+	foreach(cell, check->published)
+		check_table(check, lfirst(cell));
+	check_other_syncs(check);
 }
 
 void
 preflight(SyncRecord *sync, bool preloaded)
 {
 	Preflight	check = {.sync = sync, .preloaded = preloaded};
-	ListCell   *cell;
 
-	check_surroundings(&check);
-	foreach(cell, check.published)
-		check_table(&check, lfirst(cell));
-	check_other_syncs(&check);
+	check_all(&check);
 	report_problems(&check, "be created");
+}
+
+List *
+preflight_list_problems(SyncRecord *sync, bool preloaded)
+{
+	Preflight	check = {.sync = sync, .preloaded = preloaded};
+
+	check_all(&check);
+	warn_of_settings(&check);
+	return check.problems;
 }
 
 /* The sync's record of a table, or NULL. */

@@ -14,6 +14,17 @@
  */
 extern void preflight(SyncRecord *sync, bool preloaded);
 
+typedef struct PreflightProblem
+{
+	bool		is_warning;		/* the sync can be created all the same */
+	const char *table;			/* "schema.table", or NULL: of the whole sync */
+	const char *text;
+	const char *cure;			/* or NULL */
+} PreflightProblem;
+
+/* All problems (PreflightProblem *) of a sync that is not to be made yet, and warnings; allocated in CurrentMemoryContext. */
+extern List *preflight_list_problems(SyncRecord *sync, bool preloaded);
+
 /*
  * The same for a sync that exists, and tables that join it: those that the
  * publication has and the sync has not, or only the given one, which is then

@@ -28,6 +28,7 @@
 #include "fdw/fdw.h"
 #include "lake/maintain.h"
 #include "settings.h"
+#include "worker/health.h"
 #include "worker/reconcile.h"
 #include "worker/shared_state.h"
 #include "worker/worker.h"
@@ -285,6 +286,7 @@ maintain_tables(void)
 		if (!setting_maintenance || !shared_worker_wanted(&shared->worker))
 			break;
 		good &= try_item(lfirst(cell));
+		health_check();
 		CHECK_FOR_INTERRUPTS();
 		worker_handle_reload();
 	}
@@ -305,6 +307,7 @@ run_rounds(void)
 			shared_database_stop(MyDatabaseId);
 			break;
 		}
+		health_check();
 		if (setting_maintenance)
 			maintain_tables();
 		LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);

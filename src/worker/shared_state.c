@@ -121,6 +121,7 @@ sync_entry_init(SyncState *sync, const char *slot, const char *name)
 	sync->visible = InvalidXLogRecPtr;
 	sync->flush_request = InvalidXLogRecPtr;
 	sync->commit_time = 0;
+	sync->caught_up = 0;
 	sync->careful = false;
 	sync->rows = 0;
 	sync->error[0] = '\0';

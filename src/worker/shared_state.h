@@ -55,6 +55,7 @@ typedef struct SyncState
 	XLogRecPtr	visible;		/* all that was committed up to here is in the lake */
 	XLogRecPtr	flush_request;	/* a session waits for this position: do not wait for the interval */
 	TimestampTz commit_time;	/* of the newest source transaction in the lake */
+	TimestampTz caught_up;		/* when all of the source's WAL was in the lake last; 0: not since the server's start */
 	bool		careful;		/* commit each transaction by itself after the next start */
 	int64		rows;			/* written to the lake since the worker started */
 	char		error[SYNC_ERROR_LENGTH];	/* of the last failure; empty when it has recovered */

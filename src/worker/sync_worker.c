@@ -25,6 +25,7 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
+#include "utils/timestamp.h"
 
 #include "fdw/fdw.h"
 #include "settings.h"
@@ -102,6 +103,7 @@ monitor_healthy(void)
 {
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
 	shared->phase = SYNC_STREAMING;
+	shared->caught_up = GetCurrentTimestamp();
 	shared->worker.failures = 0;
 	shared->error[0] = '\0';
 	shared->careful = false;
