@@ -61,7 +61,6 @@ SELECT * FROM agg.compare('SELECT count(*) FROM $t WHERE random() >= 0');
 SELECT * FROM agg.compare('SELECT count(*) FROM $t WHERE length(word) > 2');
 SELECT * FROM agg.compare('SELECT stddev(f), sum(DISTINCT small), count(DISTINCT (id, small)) FROM $t');
 SELECT * FROM agg.compare('SELECT count(t) FROM $t t');
-SELECT * FROM agg.compare('SELECT count(*) FROM $t a JOIN $t b USING (id)');
 
 -- the first rows of an order
 SELECT * FROM agg.compare('SELECT id, word FROM $t ORDER BY id DESC LIMIT 5');

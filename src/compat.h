@@ -98,6 +98,13 @@ compat_json_lexer(const char *text, size_t length)
 #define compat_database_ownercheck(database, role) pg_database_ownercheck(database, role)
 #endif
 
+/* The relations that a foreign scan stands for; since 16 outer joins are counted beside them. */
+#if PG_VERSION_NUM >= 160000
+#define compat_scan_relids(plan) ((plan)->fs_base_relids)
+#else
+#define compat_scan_relids(plan) ((plan)->fs_relids)
+#endif
+
 /* Has the slot lost the WAL it needs? */
 static inline bool
 compat_slot_is_invalidated(const ReplicationSlot *slot)

@@ -211,6 +211,13 @@ string_table_get(const StringTable *table, int32 code)
 	return table->entries[code];
 }
 
+const BytesView *
+string_table_entries(const StringTable *table, int *count)
+{
+	*count = table->count;
+	return table->entries;
+}
+
 Size
 string_table_memory(const StringTable *table)
 {

@@ -28,6 +28,9 @@ extern void string_table_codes(StringTable *table, const Vector *vector, const i
 
 extern BytesView string_table_get(const StringTable *table, int32 code);
 
+/* All strings by their numbers, valid until one is added; how many. */
+extern const BytesView *string_table_entries(const StringTable *table, int *count);
+
 /* Bytes that it takes. */
 extern Size string_table_memory(const StringTable *table);
 

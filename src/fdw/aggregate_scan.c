@@ -54,11 +54,18 @@ expression_changed(const ForeignTableScan *scan)
 		 RelationGetRelationName(scan->foreign->relation));
 }
 
+/* What keys and aggregates speak of. */
+static const QualTarget *
+target_of(const ForeignTableScan *scan)
+{
+	return scan->join != NULL ? join_scan_target(scan) : &scan->target;
+}
+
 static void
 prepare_key(ForeignTableScan *scan, Expr *expr, int number)
 {
 	AggregateScan *aggregates = scan->aggregates;
-	Expression *key = compute_analyze_key(expr, &scan->target);
+	Expression *key = compute_analyze_key(expr, target_of(scan));
 
 	if (key == NULL)
 		expression_changed(scan);
@@ -94,7 +101,7 @@ prepare_aggregate(ForeignTableScan *scan, Aggref *aggref, const List *before)
 	OutputColumn *column = &aggregates->columns[aggregates->spec.nkeys + list_length(before)];
 	ComputedAggregate computed;
 
-	if (!IsA(aggref, Aggref) || !compute_analyze_aggregate(aggref, &scan->target, &computed))
+	if (!IsA(aggref, Aggref) || !compute_analyze_aggregate(aggref, target_of(scan), &computed))
 		expression_changed(scan);
 	column->item = find_item(aggregates, before, aggref, computed.item.kind);
 	if (column->item < 0)
@@ -134,12 +141,13 @@ prepare_outputs(ForeignTableScan *scan, const ForeignScan *plan)
 	}
 }
 
-/* The fields that keys, arguments and filters read: those of the reader's batches. */
+/* The fields that keys, arguments and filters read. */
 static void
 prepare_fields(ForeignTableScan *scan)
 {
 	AggregationSpec *spec = &scan->aggregates->spec;
-	const TableSchema *schema = scan->target.schema;
+	const TableSchema *schema = target_of(scan)->schema;
+	int		   *fields = palloc(schema->nfields * sizeof(int));
 	bool	   *used = palloc0(schema->nfields * sizeof(bool));
 	int			i;
 
@@ -151,18 +159,23 @@ prepare_fields(ForeignTableScan *scan)
 			compute_fields(spec->items[i].argument, used);
 		predicate_columns(spec->items[i].filter, used);
 	}
-	scan->projection = palloc(schema->nfields * sizeof(int));
 	spec->types = palloc(schema->nfields * sizeof(DataType *));
 	for (i = 0; i < schema->nfields; i++)
 	{
 		if (!used[i])
 			continue;
-		spec->types[scan->ncolumns] = schema->fields[i].type;
-		scan->projection[scan->ncolumns++] = i;
+		spec->types[spec->ncolumns] = schema->fields[i].type;
+		fields[spec->ncolumns++] = i;
 	}
 	spec->ntable_columns = schema->nfields;
-	spec->ncolumns = scan->ncolumns;
-	spec->columns = scan->projection;
+	spec->columns = fields;
+	if (scan->join != NULL)
+		join_scan_use(scan, fields, spec->ncolumns);
+	else
+	{
+		scan->projection = fields;
+		scan->ncolumns = spec->ncolumns;
+	}
 }
 
 void
@@ -199,6 +212,23 @@ read_batches(ForeignTableScan *scan)
 			break;
 		aggregation_add(aggregates->aggregation, batch->columns, batch->selection, batch->nselected);
 	}
+}
+
+static void
+add_joined_rows(void *arg, Vector *const *columns, const int32 *rows, int nrows)
+{
+	aggregation_add(arg, columns, rows, nrows);
+}
+
+static void
+read_all(ForeignTableScan *scan)
+{
+	AggregateScan *aggregates = scan->aggregates;
+
+	if (scan->join != NULL)
+		join_scan_read(scan, add_joined_rows, aggregates->aggregation);
+	else
+		read_batches(scan);
 	aggregation_finish(aggregates->aggregation);
 	aggregates->spilled_rows = aggregation_spilled_rows(aggregates->aggregation);
 	scan->finished = true;
@@ -260,7 +290,7 @@ aggregate_scan_next(ForeignTableScan *scan, TupleTableSlot *slot)
 	int			i;
 
 	if (!scan->finished)
-		read_batches(scan);
+		read_all(scan);
 	if (aggregates->slice_next >= aggregates->slice_rows && !next_slice(aggregates))
 		return false;
 	for (i = 0; i < aggregates->ncolumns; i++)
@@ -305,7 +335,8 @@ aggregate_scan_start(ForeignTableScan *scan, List *splits, const Predicate *pred
 	MemoryContextSwitchTo(old_context);
 
 	/* of a shared scan each split belongs to one process */
-	if (scan->shared != NULL || !metadata_may_answer(&aggregates->spec, scan->target.schema, predicate))
+	if (scan->shared != NULL || scan->join != NULL ||
+		!metadata_may_answer(&aggregates->spec, scan->target.schema, predicate))
 		return splits;
 	foreach(lc, splits)
 	{
@@ -327,7 +358,7 @@ aggregate_scan_count_known(const ForeignTableScan *scan, const List *splits, con
 	int64		files = 0;
 	ListCell   *lc;
 
-	if (!metadata_may_answer(spec, scan->target.schema, predicate))
+	if (scan->join != NULL || !metadata_may_answer(spec, scan->target.schema, predicate))
 		return 0;
 	foreach(lc, splits)
 	{

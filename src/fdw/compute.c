@@ -74,9 +74,7 @@ analyze_column(const Var *var, const QualTarget *target)
 	Expression *expression;
 	int			field;
 
-	if (var->varno != target->varno || var->varlevelsup != 0 || var->varattno <= 0)
-		return NULL;
-	field = target->fields[var->varattno - 1];
+	field = qual_field_of_var(var, target);
 	if (field < 0)
 		return NULL;
 	expression = make_expression(EXPRESSION_COLUMN, target->schema->fields[field].type, 0);
@@ -316,6 +314,47 @@ compute_analyze_key(Expr *node, const QualTarget *target)
 	if (expression == NULL || !is_same_in_sql(expression->type) || !is_equal_by_bytes(node))
 		return NULL;
 	return expression;
+}
+
+static bool
+is_integer(const DataType *type)
+{
+	return type->root >= TYPE_TINYINT && type->root <= TYPE_BIGINT;
+}
+
+/* Do values of both types lie in memory in the same units? */
+static bool
+has_same_units(const DataType *a, const DataType *b)
+{
+	if (a->physical != b->physical)
+		return false;
+	switch (a->root)
+	{
+		case TYPE_BINARY:
+		case TYPE_VARBINARY:
+			return b->root == TYPE_BINARY || b->root == TYPE_VARBINARY;
+		case TYPE_DECIMAL:
+			return b->root == a->root && b->scale == a->scale;
+		case TYPE_TIMESTAMP:
+		case TYPE_TIMESTAMP_LTZ:
+			return b->root == a->root && (b->precision <= 3) == (a->precision <= 3);
+		default:
+			return b->root == a->root;
+	}
+}
+
+bool
+compute_unite_keys(Expression **left, Expression **right)
+{
+	if (is_integer((*left)->type) && is_integer((*right)->type))
+	{
+		const DataType *wide = (*left)->type->physical > (*right)->type->physical ? (*left)->type : (*right)->type;
+
+		*left = widen(*left, wide);
+		*right = widen(*right, wide);
+		return true;
+	}
+	return has_same_units((*left)->type, (*right)->type);
 }
 
 /* ---- aggregates ---- */

@@ -15,6 +15,12 @@
 /* The same for an expression that rows are grouped by. */
 extern Expression *compute_analyze_key(Expr *node, const QualTarget *target);
 
+/*
+ * Bring both sides of an equation to types whose equal values are equal in
+ * memory; false if that cannot be.
+ */
+extern bool compute_unite_keys(Expression **left, Expression **right);
+
 /* How an aggregate's result is made of what is kept for it. */
 typedef enum AggregateResult
 {

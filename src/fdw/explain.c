@@ -30,8 +30,9 @@ static char *
 expression_text(ForeignScanState *node, const void *expression, ExplainState *es)
 {
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, NIL);
+	const ForeignTableScan *scan = node->fdw_state;
 
-	return deparse_expression(unconstify(void *, expression), context, es->verbose, false);
+	return deparse_expression(unconstify(void *, expression), context, es->verbose || scan->join != NULL, false);
 }
 
 static void
@@ -57,9 +58,42 @@ static void
 explain_filter(ForeignScanState *node, ExplainState *es)
 {
 	ForeignTableScan *scan = node->fdw_state;
+	List	   *clauses = list_copy(scan->clauses);
+	const ForeignTableScan *joined;
+	int			i;
 
-	if (scan->clauses != NIL)
-		ExplainPropertyText("Lake Filter", expression_text(node, make_ands_explicit(scan->clauses), es), es);
+	for (i = 0; (joined = join_scan_relation(scan, i)) != NULL; i++)
+		clauses = list_concat(clauses, joined->clauses);
+	if (clauses != NIL)
+		ExplainPropertyText("Lake Filter", expression_text(node, make_ands_explicit(clauses), es), es);
+}
+
+static char *
+relation_name(Index varno, ExplainState *es)
+{
+	return pstrdup(quote_identifier(list_nth(es->rtable_names, varno - 1)));
+}
+
+/* The relation whose rows pass by, and those that are held in memory. */
+static void
+explain_join(ForeignScanState *node, ExplainState *es)
+{
+	ForeignTableScan *scan = node->fdw_state;
+	List	   *texts = list_make1(psprintf("probe %s", relation_name(scan->target.varno, es)));
+	const ForeignTableScan *joined;
+	int			i;
+
+	for (i = 0; (joined = join_scan_relation(scan, i)) != NULL; i++)
+	{
+		const char *snapshot = joined->foreign->snapshot == NULL ? "no snapshot" :
+			psprintf("snapshot " INT64_FORMAT, joined->foreign->snapshot->id);
+
+		texts = lappend(texts, psprintf("%s %s (%s) on %s",
+										join_scan_is_left(scan, i) ? "left build" : "build",
+										relation_name(joined->target.varno, es), snapshot,
+										expression_text(node, join_scan_condition(scan, i), es)));
+	}
+	ExplainPropertyList("Lake Join", texts, es);
 }
 
 /* The keys, and then the aggregates, are the columns of the scan's rows. */
@@ -169,7 +203,7 @@ explain_ahead(ForeignTableScan *scan, ExplainState *es)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 	Predicate  *predicate;
-	ScanPlan   *plan = foreign_scan_plan(scan, NULL, &predicate);
+	ScanPlan   *plan = foreign_scan_plan(scan, NULL, NIL, &predicate);
 	int64		known_files = 0;
 
 	if (scan->aggregates != NULL)
@@ -192,12 +226,24 @@ explain_executed(const ForeignTableScan *scan, ExplainState *es)
 		ExplainPropertyInteger("Rows Spilled", NULL, aggregate_scan_spilled_rows(scan), es);
 }
 
+static void
+explain_built(const ForeignTableScan *scan, ExplainState *es)
+{
+	JoinCounters counters = join_scan_counters(scan);
+
+	ExplainPropertyInteger("Rows Built", NULL, counters.built_rows, es);
+	ExplainPropertyInteger("Build Memory", "kB", (counters.memory + 1023) / 1024, es);
+	ExplainPropertyInteger("Probe Passes", NULL, counters.passes, es);
+}
+
 void
 streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
 	ForeignTableScan *scan = node->fdw_state;
 
 	explain_snapshot(scan->foreign, es);
+	if (scan->join != NULL)
+		explain_join(node, es);
 	if (scan->aggregates != NULL)
 		explain_aggregates(node, es);
 	if (scan->limit > 0)
@@ -207,4 +253,6 @@ streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		explain_ahead(scan, es);
 	else if (scan->executed)
 		explain_executed(scan, es);
+	if (scan->join != NULL && es->analyze && scan->executed)
+		explain_built(scan, es);
 }

@@ -2,8 +2,8 @@
  * fdw.h
  *		What the files of the foreign data wrapper share.
  *
- * Reading: plan_scan.c, plan_upper.c, quals.c, compute.c, scan.c,
- * aggregate_scan.c, explain.c.  Writing: modify.c, and
+ * Reading: plan_scan.c, plan_join_batches.c, plan_upper.c, quals.c, compute.c,
+ * scan.c, join_scan.c, aggregate_scan.c, explain.c.  Writing: modify.c, and
  * transaction.c, which holds what a transaction has not published yet.  Both
  * stand on options.c (which lake table is meant) and relation.c (the lake
  * table behind a foreign table, and the snapshot to read).
@@ -139,6 +139,8 @@ extern void streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, O
 extern ForeignScan *streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid,
 											  ForeignPath *best_path, List *tlist, List *scan_clauses,
 											  Plan *outer_plan);
+extern void streamhouseGetForeignJoinPaths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+										   RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra);
 extern void streamhouseGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 											RelOptInfo *output_rel, void *extra);
 extern void streamhouseBeginForeignScan(ForeignScanState *node, int eflags);

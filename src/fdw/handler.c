@@ -19,6 +19,7 @@ streamhouse_fdw_handler(PG_FUNCTION_ARGS)
 	routine->GetForeignRelSize = streamhouseGetForeignRelSize;
 	routine->GetForeignPaths = streamhouseGetForeignPaths;
 	routine->GetForeignPlan = streamhouseGetForeignPlan;
+	routine->GetForeignJoinPaths = streamhouseGetForeignJoinPaths;
 	routine->GetForeignUpperPaths = streamhouseGetForeignUpperPaths;
 	routine->BeginForeignScan = streamhouseBeginForeignScan;
 	routine->IterateForeignScan = streamhouseIterateForeignScan;

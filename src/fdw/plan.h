@@ -35,6 +35,28 @@ typedef struct RelationPlan
 	Lookup		lookup;			/* by the relation's own clauses */
 } RelationPlan;
 
+/* A relation of a join. */
+typedef struct JoinMember
+{
+	RelOptInfo *rel;
+	/* not of the first one */
+	bool		is_left;		/* rows before it stay when they match none of its own */
+	List	   *equations;		/* Expr *: the join's condition; it equates ... */
+	List	   *outer_keys;		/* Expr *: of relations before it */
+	List	   *inner_keys;		/* Expr *: of its own */
+} JoinMember;
+
+/*
+ * How relations are joined on batches, in fdw_private of a join's relation:
+ * the rows of the first member pass by the others, which are held in memory.
+ */
+typedef struct JoinPlan
+{
+	List	   *members;		/* JoinMember * */
+	const QualTarget *target;
+	Cost		cost;			/* of reading all, and of holding the others */
+} JoinPlan;
+
 /* The members of a ForeignScan's fdw_private. */
 typedef enum ScanPrivate
 {
@@ -45,8 +67,19 @@ typedef enum ScanPrivate
 	/* of scans that aggregate; their keys come first in fdw_scan_tlist */
 	SCAN_VARNO = 1,				/* the relation's number in the clauses */
 	SCAN_CLAUSES = 2,			/* the WHERE clauses */
-	SCAN_KEYS = 3				/* how many keys */
+	SCAN_KEYS = 3,				/* how many keys */
+	SCAN_JOIN = 4				/* of a join: lists in the order of JoinPrivate, but of its first relation, which is above */
 } ScanPrivate;
+
+typedef enum JoinPrivate
+{
+	JOIN_VARNO,
+	JOIN_CLAUSES,
+	JOIN_IS_LEFT,
+	JOIN_EQUATIONS,
+	JOIN_OUTER_KEYS,
+	JOIN_INNER_KEYS
+} JoinPrivate;
 
 /* Of rows looked at in batches, what a tuple costs otherwise. */
 #define BATCH_ROW_COST_FACTOR 0.1
@@ -59,6 +92,9 @@ extern bool filters_are_exact(const RelOptInfo *input_rel, const RelationPlan *b
 
 /* plan_upper.c: the plan of a path that aggregates. */
 extern ForeignScan *make_upper_plan(ForeignPath *best_path, List *tlist);
+
+/* plan_join_batches.c: what finds and builds a join of a plan; its relations but the first, for fdw_private. */
+extern List *join_private(const JoinPlan *join);
 
 /* plan_join.c: paths that look rows up by values of other relations. */
 extern void add_lookup_paths(PlannerInfo *root, RelOptInfo *baserel);

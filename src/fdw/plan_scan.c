@@ -29,7 +29,7 @@
 static Predicate *
 classify_clauses(RelOptInfo *baserel, const ForeignRelation *foreign, RelationPlan *plan, MemoryContext keep)
 {
-	QualTarget	target = {baserel->relid, foreign->fields, foreign->table->schema};
+	QualTarget	target = {.varno = baserel->relid, .fields = foreign->fields, .schema = foreign->table->schema};
 	List	   *parts = NIL;
 	ListCell   *lc;
 
@@ -102,6 +102,7 @@ keep_target(const RelOptInfo *baserel, const ForeignRelation *foreign, RelationP
 
 	memcpy(fields, foreign->fields, natts * sizeof(int));
 	plan->target.varno = baserel->relid;
+	plan->target.natts = natts;
 	plan->target.fields = fields;
 	plan->target.schema = schema_copy(foreign->table->schema);
 }

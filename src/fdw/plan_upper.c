@@ -28,7 +28,9 @@
 /* Of an upper relation, in fdw_private. */
 typedef struct UpperPlan
 {
-	const RelationPlan *base;
+	const RelationPlan *base;	/* of a join: of its first relation */
+	const JoinPlan *join;		/* NULL: there is one relation */
+	const QualTarget *target;
 	Index		relid;
 	List	   *clauses;		/* Expr *: the WHERE clauses */
 	List	   *keys;			/* Expr * */
@@ -71,7 +73,7 @@ take_keys(PlannerInfo *root, UpperPlan *upper)
 	{
 		Expr	   *key = (Expr *) get_sortgroupclause_expr(lfirst(lc), root->processed_tlist);
 
-		if (compute_analyze_key(key, &upper->base->target) == NULL)
+		if (compute_analyze_key(key, upper->target) == NULL)
 			return false;
 		if (!list_member(upper->keys, key))
 			upper->keys = lappend(upper->keys, key);
@@ -94,7 +96,7 @@ take_aggregates_walker(Node *node, void *context)
 		return false;
 	if (IsA(node, Aggref))
 	{
-		if (!compute_analyze_aggregate((Aggref *) node, &upper->base->target, &computed))
+		if (!compute_analyze_aggregate((Aggref *) node, upper->target, &computed))
 			return true;
 		upper->from_metadata &= metadata_may_know(&computed.item);
 		upper->tlist = add_to_flat_tlist(upper->tlist, list_make1(node));
@@ -112,19 +114,34 @@ take_aggregates(UpperPlan *upper, List *exprs)
 	return !take_aggregates_walker((Node *) exprs, upper);
 }
 
+static void
+take_input(UpperPlan *upper, const RelOptInfo *input_rel)
+{
+	const RelOptInfo *first = input_rel;
+
+	if (input_rel->reloptkind == RELOPT_JOINREL)
+	{
+		upper->join = input_rel->fdw_private;
+		first = ((JoinMember *) linitial(upper->join->members))->rel;
+	}
+	upper->base = first->fdw_private;
+	upper->target = upper->join != NULL ? upper->join->target : &upper->base->target;
+	upper->relid = first->relid;
+	upper->clauses = extract_actual_clauses(first->baserestrictinfo, false);
+	upper->from_metadata = upper->join == NULL && upper->base->partitions_only;
+}
+
 static UpperPlan *
 analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *output_rel, List *having)
 {
-	const RelationPlan *base = input_rel->fdw_private;
 	UpperPlan  *upper = palloc0(sizeof(UpperPlan));
 
-	if (root->parse->groupingSets != NIL || !filters_are_exact(input_rel, base))
+	if (root->parse->groupingSets != NIL)
 		return NULL;
-	upper->base = base;
-	upper->relid = input_rel->relid;
-	upper->clauses = extract_actual_clauses(input_rel->baserestrictinfo, false);
+	take_input(upper, input_rel);
+	if (upper->join == NULL && !filters_are_exact(input_rel, upper->base))
+		return NULL;
 	upper->having = having;
-	upper->from_metadata = base->partitions_only;
 	if (!take_keys(root, upper) ||
 		!take_aggregates(upper, output_rel->reltarget->exprs) ||
 		!take_aggregates(upper, upper->having))
@@ -156,7 +173,12 @@ make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *o
 	rows = clamp_row_est(groups * clauselist_selectivity(root, upper->having, 0, JOIN_INNER, NULL));
 	cost_qual_eval(&having_cost, upper->having, root);
 
-	if (upper->keys != NIL || !upper->from_metadata || workers > 0)
+	if (upper->join != NULL)
+	{
+		startup_cost += upper->join->cost;
+		startup_cost += BATCH_ROW_COST_FACTOR * cpu_operator_cost * list_length(upper->tlist) * input_rows;
+	}
+	else if (upper->keys != NIL || !upper->from_metadata || workers > 0)
 	{
 		startup_cost += relation_read_cost(upper->base);
 		startup_cost += BATCH_ROW_COST_FACTOR * cpu_tuple_cost * upper->base->rows / divisor;
@@ -213,7 +235,11 @@ void
 streamhouseGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 								RelOptInfo *output_rel, void *extra)
 {
-	if (!setting_pushdown || output_rel->fdw_private != NULL || !input_is_simple(input_rel))
+	if (!setting_pushdown || output_rel->fdw_private != NULL)
+		return;
+	if (stage == UPPERREL_GROUP_AGG && input_rel->reloptkind == RELOPT_JOINREL && input_rel->fdw_private != NULL)
+		add_grouping_path(root, input_rel, output_rel, extra);
+	if (!input_is_simple(input_rel))
 		return;
 	if (stage == UPPERREL_GROUP_AGG)
 		add_grouping_path(root, input_rel, output_rel, extra);
@@ -246,10 +272,14 @@ make_upper_plan(ForeignPath *best_path, List *tlist)
 {
 	const UpperPlan *upper = best_path->path.parent->fdw_private;
 	List	   *parameters = NIL;
+	List	   *joined = upper->join != NULL ? join_private(upper->join) : NIL;
 	List	   *private;
+	ListCell   *lc;
 
 	parameters_walker((Node *) upper->clauses, &parameters);
-	private = list_make4(NIL, makeInteger(upper->relid), upper->clauses,
-						 makeInteger(list_length(upper->keys)));
+	foreach(lc, joined)
+		parameters_walker(list_nth(lfirst_node(List, lc), JOIN_CLAUSES), &parameters);
+	private = list_make5(NIL, makeInteger(upper->relid), upper->clauses,
+						 makeInteger(list_length(upper->keys)), joined);
 	return make_foreignscan(tlist, upper->having, 0, parameters, private, upper->tlist, NIL, NULL);
 }

@@ -78,13 +78,63 @@ strip_casts(Expr *node)
 }
 
 int
+qual_field_of_var(const Var *var, const QualTarget *target)
+{
+	if (var->varlevelsup != 0 || var->varattno <= 0)
+		return -1;
+	for (; target != NULL; target = target->next)
+	{
+		if (var->varno == target->varno)
+			return target->fields[var->varattno - 1];
+	}
+	return -1;
+}
+
+int
 qual_column_of(Expr *node, const QualTarget *target)
 {
 	Var		   *var = (Var *) strip_casts(node);
 
-	if (!IsA(var, Var) || var->varno != target->varno || var->varlevelsup != 0 || var->varattno <= 0)
-		return -1;
-	return target->fields[var->varattno - 1];
+	return IsA(var, Var) ? qual_field_of_var(var, target) : -1;
+}
+
+/* Nested values stay where they are. */
+static bool
+can_be_joined(const QualTarget *target, int attribute)
+{
+	int			field = target->fields[attribute];
+
+	return field >= 0 && !type_is_nested(target->schema->fields[field].type);
+}
+
+QualTarget *
+qual_join_targets(const QualTarget *const *targets, int ntargets)
+{
+	QualTarget *joined = palloc0(ntargets * sizeof(QualTarget));
+	TableSchema *schema = palloc0(sizeof(TableSchema));
+	int			total = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < ntargets; i++)
+		total += targets[i]->schema->nfields;
+	schema->fields = palloc(Max(total, 1) * sizeof(DataField));
+	for (i = 0; i < ntargets; i++)
+	{
+		int		   *fields = palloc(Max(targets[i]->natts, 1) * sizeof(int));
+
+		for (k = 0; k < targets[i]->natts; k++)
+			fields[k] = can_be_joined(targets[i], k) ? targets[i]->fields[k] + schema->nfields : -1;
+		memcpy(schema->fields + schema->nfields, targets[i]->schema->fields,
+			   targets[i]->schema->nfields * sizeof(DataField));
+		schema->nfields += targets[i]->schema->nfields;
+		joined[i].varno = targets[i]->varno;
+		joined[i].fields = fields;
+		joined[i].natts = targets[i]->natts;
+		joined[i].schema = schema;
+		joined[i].next = i + 1 < ntargets ? &joined[i + 1] : NULL;
+	}
+	return joined;
 }
 
 static bool
@@ -133,6 +183,12 @@ operator_strategy(Oid opno)
 	if (OidIsValid(negator) && get_op_opfamily_strategy(negator, family) == BTEqualStrategyNumber)
 		return -1;
 	return 0;
+}
+
+bool
+qual_is_equality(Oid opno)
+{
+	return operator_strategy(opno) == BTEqualStrategyNumber;
 }
 
 static bool

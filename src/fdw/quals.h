@@ -26,10 +26,21 @@
 typedef struct QualTarget
 {
 	Index		varno;
+	int			natts;
 	const int  *fields;			/* by attribute number - 1, as in ForeignRelation */
 	const TableSchema *schema;
 	bool		is_inner;		/* when planning: values of other relations will be known */
+	const struct QualTarget *next;	/* of a join: the relation after this one; they share the schema */
 } QualTarget;
+
+/*
+ * The target of a join, in CurrentMemoryContext: a relation's fields follow
+ * those of the relations before it.
+ */
+extern QualTarget *qual_join_targets(const QualTarget *const *targets, int ntargets);
+
+/* The field that a variable is; -1: none of the target's. */
+extern int	qual_field_of_var(const Var *var, const QualTarget *target);
 
 typedef struct Qual Qual;
 
@@ -44,6 +55,9 @@ extern bool qual_is_constant(const Qual *qual);
 
 /* The table field that an expression is, casts that lose nothing aside; -1: it is none. */
 extern int	qual_column_of(Expr *node, const QualTarget *target);
+
+/* Is it the "=" of the default order of its type? */
+extern bool qual_is_equality(Oid opno);
 
 /* The column that the clause equates with one value; -1: it does not. */
 extern int	qual_equated_column(const Qual *qual);

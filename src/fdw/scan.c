@@ -125,11 +125,29 @@ prepare_order(ForeignTableScan *scan, ForeignScan *plan)
 	}
 }
 
-/* The relation's number: of a scan that aggregates, which is not the relation's, its only one. */
+/*
+ * What was added to the relations' numbers that the planner used: of a scan
+ * that aggregates, the clauses in fdw_private still have those.
+ */
+static int
+varno_offset(const ForeignScan *plan)
+{
+	List	   *joined = list_nth(plan->fdw_private, SCAN_JOIN);
+	int			first = intVal(list_nth(plan->fdw_private, SCAN_VARNO));
+	ListCell   *lc;
+
+	foreach(lc, joined)
+		first = Min(first, intVal(list_nth(lfirst_node(List, lc), JOIN_VARNO)));
+	return bms_next_member(compat_scan_relids(plan), -1) - first;
+}
+
+/* The relation's number; of a join that of its first relation. */
 static Index
 scan_varno(const ForeignScan *plan)
 {
-	return plan->scan.scanrelid > 0 ? plan->scan.scanrelid : bms_next_member(plan->fs_relids, -1);
+	if (plan->scan.scanrelid > 0)
+		return plan->scan.scanrelid;
+	return intVal(list_nth(plan->fdw_private, SCAN_VARNO)) + varno_offset(plan);
 }
 
 /* The clauses pushed down, with the relation's number in the finished plan. */
@@ -141,33 +159,54 @@ scan_clauses(const ForeignScan *plan)
 	if (plan->scan.scanrelid > 0)
 		return plan->fdw_exprs;
 	clauses = copyObject(list_nth(plan->fdw_private, SCAN_CLAUSES));
-	ChangeVarNodes((Node *) clauses, intVal(list_nth(plan->fdw_private, SCAN_VARNO)), scan_varno(plan), 0);
+	OffsetVarNodes((Node *) clauses, varno_offset(plan), 0);
 	return clauses;
 }
 
+/* must_be_exact: those of the clauses that nobody else looks at. */
 static void
-prepare_quals(ForeignTableScan *scan, ForeignScanState *node)
+prepare_quals(ForeignTableScan *scan, Index varno, List *clauses, List *must_be_exact, PlanState *parent)
 {
-	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	ListCell   *lc;
 
-	scan->target.varno = scan_varno(plan);
+	scan->target.varno = varno;
+	scan->target.natts = RelationGetNumberOfAttributes(scan->foreign->relation);
 	scan->target.fields = scan->foreign->fields;
 	scan->target.schema = scan->foreign->table->schema;
-	scan->clauses = scan_clauses(plan);
-	foreach(lc, scan->clauses)
+	scan->clauses = clauses;
+	foreach(lc, clauses)
 	{
 		bool		exact;
 		Qual	   *qual = qual_analyze(lfirst(lc), &scan->target, &exact);
-		bool		must_be_exact = plan->scan.scanrelid == 0 || list_member(plan->fdw_recheck_quals, lfirst(lc));
 
 		/* the lake's column types were the same, or near enough, when this was planned */
-		if (qual == NULL || (!exact && must_be_exact))
+		if (qual == NULL || (!exact && list_member(must_be_exact, lfirst(lc))))
 			elog(ERROR, "a filter of foreign table \"%s\" can no longer be pushed down",
 				 RelationGetRelationName(scan->foreign->relation));
-		scan->has_parameters |= qual_prepare(qual, &node->ss.ps);
+		scan->has_parameters |= qual_prepare(qual, parent);
 		scan->quals = lappend(scan->quals, qual);
 	}
+}
+
+/* What this transaction has written when the scan begins. */
+static void
+take_pending(ForeignTableScan *scan, const EState *estate)
+{
+	if (!(estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		scan->pending = transaction_pending_entries(scan->foreign->address->location, &scan->truncated);
+}
+
+ForeignTableScan *
+foreign_scan_join(ForeignScanState *node, Index varno, List *clauses)
+{
+	ForeignTableScan *scan = palloc0(sizeof(ForeignTableScan));
+	EState	   *estate = node->ss.ps.state;
+
+	scan->foreign = foreign_relation_open(ExecGetRangeTableRelation(estate, varno, false), RELATION_READ,
+										  statement_context(estate));
+	prepare_quals(scan, varno, clauses, clauses, &node->ss.ps);
+	take_pending(scan, estate);
+	return scan;
 }
 
 Relation
@@ -182,16 +221,21 @@ void
 foreign_scan_open(ForeignScanState *node, ForeignRelation *foreign)
 {
 	ForeignTableScan *scan = node->fdw_state;
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List	   *clauses = scan_clauses(plan);
 
 	scan->foreign = foreign;
-	prepare_quals(scan, node);
+	prepare_quals(scan, scan_varno(plan), clauses, plan->scan.scanrelid > 0 ? plan->fdw_recheck_quals : clauses,
+				  &node->ss.ps);
 	if (node->ss.ss_currentRelation != NULL)
 	{
 		prepare_columns(scan, node);
-		prepare_order(scan, (ForeignScan *) node->ss.ps.plan);
+		prepare_order(scan, plan);
+		return;
 	}
-	else
-		aggregate_scan_begin(scan, node);
+	if (list_nth(plan->fdw_private, SCAN_JOIN) != NIL)
+		join_scan_begin(scan, node, varno_offset(plan));
+	aggregate_scan_begin(scan, node);
 }
 
 void
@@ -211,14 +255,14 @@ streamhouseBeginForeignScan(ForeignScanState *node, int eflags)
 		return;
 	foreign_scan_open(node, foreign_relation_open(foreign_scan_relation(node), RELATION_READ,
 												  statement_context(estate)));
-	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
-		scan->pending = transaction_pending_entries(scan->foreign->address->location, &scan->truncated);
+	take_pending(scan, estate);
 }
 
+/* more: conditions beside the clauses. */
 static Predicate *
-bind_quals(ForeignTableScan *scan, ExprContext *econtext)
+bind_quals(ForeignTableScan *scan, ExprContext *econtext, List *more)
 {
-	List	   *parts = NIL;
+	List	   *parts = list_copy(more);
 	ListCell   *lc;
 
 	foreach(lc, scan->quals)
@@ -238,18 +282,18 @@ seek_candidates(ForeignTableScan *scan, MemoryContext context)
 	ScanRequest request = {.snapshot = scan->foreign->snapshot, .truncated = scan->truncated};
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 
-	request.predicate = bind_quals(scan, NULL);
+	request.predicate = bind_quals(scan, NULL, NIL);
 	scan->candidates = scan_candidates(scan->foreign->table, &request);
 	scan->sought_candidates = true;
 	MemoryContextSwitchTo(old_context);
 }
 
 ScanPlan *
-foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **predicate)
+foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, List *more, Predicate **predicate)
 {
 	ScanRequest request = {.snapshot = scan->foreign->snapshot};
 
-	*predicate = bind_quals(scan, econtext);
+	*predicate = bind_quals(scan, econtext, more);
 	request.predicate = *predicate;
 	request.extra_entries = scan->pending;
 	request.truncated = scan->truncated;
@@ -257,12 +301,12 @@ foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **pre
 	return scan_plan(scan->foreign->table, &request);
 }
 
-void
-foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext)
+/* Settle the files and open them. */
+static void
+open_reader(ForeignTableScan *scan, ExprContext *econtext)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 	Predicate  *predicate;
-	ScanPlan   *plan = foreign_scan_plan(scan, econtext, &predicate);
+	ScanPlan   *plan = foreign_scan_plan(scan, econtext, NIL, &predicate);
 	List	   *splits = plan->splits;
 
 	scan->planned = plan->counters;
@@ -274,6 +318,20 @@ foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext)
 		shared_scan_start(scan, plan);
 	scan->splits = splits;
 	scan->predicate = predicate;
+}
+
+void
+foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+
+	if (scan->join != NULL)
+	{
+		aggregate_scan_start(scan, NIL, NULL);
+		join_scan_start(scan, econtext);
+	}
+	else
+		open_reader(scan, econtext);
 	scan->started = true;
 	scan->executed = true;
 	MemoryContextSwitchTo(old_context);
@@ -415,6 +473,14 @@ forget_rows(ForeignTableScan *scan)
 	scan->finished = false;
 }
 
+static void
+close_reader(ForeignTableScan *scan)
+{
+	if (scan->reader != NULL)
+		table_reader_close(scan->reader);
+	scan->reader = NULL;
+}
+
 void
 streamhouseReScanForeignScan(ForeignScanState *node)
 {
@@ -427,7 +493,7 @@ streamhouseReScanForeignScan(ForeignScanState *node)
 		aggregate_scan_rescan(scan);
 	if (scan->aggregates != NULL || (scan->has_parameters && node->ss.ps.chgParam != NULL))
 	{
-		table_reader_close(scan->reader);
+		close_reader(scan);
 		MemoryContextReset(scan->context);
 		scan->started = false;
 		if (!scan->sought_candidates)
@@ -451,8 +517,9 @@ streamhouseEndForeignScan(ForeignScanState *node)
 		return;
 	if (scan->aggregates != NULL)
 		aggregate_scan_end(scan);
-	if (scan->started)
-		table_reader_close(scan->reader);
+	close_reader(scan);
+	if (scan->join != NULL)
+		join_scan_end(scan);
 	MemoryContextDelete(scan->slice_context);
 	MemoryContextDelete(scan->context);
 	if (scan->foreign != NULL)

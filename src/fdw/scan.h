@@ -7,6 +7,7 @@
 
 #include "nodes/execnodes.h"
 
+#include "columnar/join.h"
 #include "fdw/fdw.h"
 #include "fdw/quals.h"
 #include "fdw/top_rows.h"
@@ -23,6 +24,7 @@ typedef struct ScanColumn
 } ScanColumn;
 
 typedef struct AggregateScan AggregateScan;
+typedef struct JoinScan JoinScan;
 typedef struct SharedScan SharedScan;
 
 typedef struct ForeignTableScan
@@ -37,6 +39,7 @@ typedef struct ForeignTableScan
 	ScanColumn *columns;		/* NULL when the scan aggregates */
 	int		   *projection;		/* table fields of the columns */
 	AggregateScan *aggregates;	/* NULL: its rows are the table's */
+	JoinScan   *join;			/* of aggregates over a join, whose first relation this is; NULL: there is no other */
 	int			limit;			/* only so many rows, the first in an order; 0: all, in any */
 	int			nsort_keys;
 	TopKey	   *sort_keys;
@@ -95,7 +98,40 @@ extern int64 aggregate_scan_count_known(const ForeignTableScan *scan, const List
 extern int64 aggregate_scan_known_files(const ForeignTableScan *scan);
 extern int64 aggregate_scan_spilled_rows(const ForeignTableScan *scan);
 
-/* Plan the files to read; econtext NULL: only constants are known. */
-extern ScanPlan *foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, Predicate **predicate);
+/* A relation that is joined to the scan's own, with the clauses pushed down. */
+extern ForeignTableScan *foreign_scan_join(ForeignScanState *node, Index varno, List *clauses);
+
+/*
+ * Plan the files to read; econtext NULL: only constants are known.  more:
+ * conditions (Predicate *) beside the clauses.
+ */
+extern ScanPlan *foreign_scan_plan(ForeignTableScan *scan, ExprContext *econtext, List *more, Predicate **predicate);
+
+/* join_scan.c: other relations are joined to the scan's own. */
+extern void join_scan_begin(ForeignTableScan *scan, ForeignScanState *node, int varno_offset);
+
+/* What expressions over the joined rows speak of. */
+extern const QualTarget *join_scan_target(const ForeignTableScan *scan);
+
+/* The joined fields that are wanted. */
+extern void join_scan_use(ForeignTableScan *scan, const int *fields, int nfields);
+
+/* Begin to read; hand out all joined rows, whose columns are the fields wanted. */
+extern void join_scan_start(ForeignTableScan *scan, ExprContext *econtext);
+extern void join_scan_read(ForeignTableScan *scan, JoinReceiver receiver, void *arg);
+extern void join_scan_end(ForeignTableScan *scan);
+
+/* For EXPLAIN: the relations joined to the scan's own, NULL after the last; how; and what it cost. */
+typedef struct JoinCounters
+{
+	int64		built_rows;
+	Size		memory;			/* at most at once */
+	int64		passes;			/* how often the scan's own relation was read */
+} JoinCounters;
+
+extern const ForeignTableScan *join_scan_relation(const ForeignTableScan *scan, int number);
+extern bool join_scan_is_left(const ForeignTableScan *scan, int number);
+extern Expr *join_scan_condition(const ForeignTableScan *scan, int number);
+extern JoinCounters join_scan_counters(const ForeignTableScan *scan);
 
 #endif							/* STREAMHOUSE_FDW_SCAN_H */
