@@ -94,6 +94,7 @@ typedef struct DataField
 	DataType   *type;
 	char	   *description;	/* NULL when there is none */
 	char	   *default_value;	/* NULL when there is none */
+	bool		unused;			/* of ROW, in a type to be read as: nobody looks at it, so it may come as null */
 } DataField;
 
 /* Size in bytes of one value of a physical type, without what it refers to; of ROW 0. */

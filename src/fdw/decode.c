@@ -167,26 +167,21 @@ decode_timestamp_nanos(const ColumnDecoder *decoder, const Vector *vector, const
 	}
 }
 
-/* limit: 10^precision */
-static inline Datum
-decimal_datum(const ColumnDecoder *decoder, int128 unscaled, int128 limit, char *place)
-{
-	if (unscaled >= limit || unscaled <= -limit)
-		decode_out_of_range(decoder);
-	decimal_to_numeric(unscaled, decoder->type->scale, place);
-	return PointerGetDatum(place);
-}
 
 static void
 decode_decimal64(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
 {
 	char	   *place = palloc((Size) nrows * DECIMAL_NUMERIC_SIZE);
-	int128		limit = decimal_power_of_ten(decoder->type->precision);
 	int			i;
 	int			r;
 
+	/* sums that the lake made may have more digits than the type, and are shown as they are there */
 	FOR_EACH_VALUE(i, r)
-		values[i] = decimal_datum(decoder, vector->values.i64[r], limit, place + i * DECIMAL_NUMERIC_SIZE);
+	{
+		decimal_to_numeric(vector->values.i64[r], decoder->type->scale, place);
+		values[i] = PointerGetDatum(place);
+		place += DECIMAL_NUMERIC_SIZE;
+	}
 }
 
 static void
@@ -198,7 +193,15 @@ decode_decimal128(const ColumnDecoder *decoder, const Vector *vector, const int3
 	int			r;
 
 	FOR_EACH_VALUE(i, r)
-		values[i] = decimal_datum(decoder, vector->values.i128[r], limit, place + i * DECIMAL_NUMERIC_SIZE);
+	{
+		int128		unscaled = vector->values.i128[r];
+
+		if (unscaled >= limit || unscaled <= -limit)
+			decode_out_of_range(decoder);
+		decimal_to_numeric(unscaled, decoder->type->scale, place);
+		values[i] = PointerGetDatum(place);
+		place += DECIMAL_NUMERIC_SIZE;
+	}
 }
 
 /* Bytes of the varlena that holds a value, up to where the next may begin. */

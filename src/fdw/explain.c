@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
 
+#include "fdw/nested_fields.h"
 #include "fdw/plan.h"
 #include "fdw/scan.h"
 
@@ -52,6 +53,24 @@ explain_order(const ForeignTableScan *scan, ExplainState *es)
 	}
 	ExplainPropertyList("Lake Sort Key", keys, es);
 	ExplainPropertyInteger("Lake Limit", NULL, scan->limit, es);
+}
+
+/* Those of ROW columns of which not everything is read. */
+static void
+explain_nested_fields(ForeignScanState *node, const ForeignTableScan *scan, ExplainState *es)
+{
+	List	   *paths = list_nth(((ForeignScan *) node->ss.ps.plan)->fdw_private, SCAN_FIELDS);
+	List	   *unique = NIL;
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	/* the same field may be used more than once */
+	foreach(lc, paths)
+		unique = list_append_unique(unique, lfirst(lc));
+	foreach(lc, unique)
+		names = lappend(names, nested_field_name(scan->foreign, lfirst(lc)));
+	if (names != NIL)
+		ExplainPropertyList("Lake Nested Fields", names, es);
 }
 
 static void
@@ -246,6 +265,8 @@ streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		explain_join(node, es);
 	if (scan->aggregates != NULL)
 		explain_aggregates(node, es);
+	else
+		explain_nested_fields(node, scan, es);
 	if (scan->limit > 0)
 		explain_order(scan, es);
 	explain_filter(node, es);

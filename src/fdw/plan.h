@@ -61,9 +61,10 @@ typedef struct JoinPlan
 typedef enum ScanPrivate
 {
 	SCAN_ATTRIBUTES = 0,		/* integers: attribute numbers that rows must have */
-	/* of scans that give the first rows in order, else NIL */
-	SCAN_LIMIT = 1,				/* how many */
-	SCAN_SORT_KEYS = 2,			/* lists: attribute number, descending, nulls first */
+	SCAN_FIELDS = 1,			/* what of ROW columns is used, see nested_fields.h */
+	/* of scans that give the first rows in order */
+	SCAN_LIMIT = 2,				/* how many */
+	SCAN_SORT_KEYS = 3,			/* lists: attribute number, descending, nulls first */
 	/* of scans that aggregate; their keys come first in fdw_scan_tlist */
 	SCAN_VARNO = 1,				/* the relation's number in the clauses */
 	SCAN_CLAUSES = 2,			/* the WHERE clauses */

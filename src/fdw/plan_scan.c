@@ -22,6 +22,7 @@
 
 #include "fdw/fdw.h"
 #include "fdw/metadata.h"
+#include "fdw/nested_fields.h"
 #include "fdw/plan.h"
 #include "settings.h"
 
@@ -251,8 +252,8 @@ used_attributes(RelOptInfo *baserel, List *path_private, List *local_exprs)
 
 /*
  * The plan: fdw_exprs holds the clauses pushed down, fdw_recheck_quals those
- * that are nowhere else, and fdw_private a list of the attributes used, after
- * which what plan_order.c wants may come.
+ * that are nowhere else, and fdw_private lists of the attributes and of the
+ * nested fields used, after which what plan_order.c wants may come.
  */
 ForeignScan *
 streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path, List *tlist,
@@ -263,6 +264,7 @@ streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, For
 	List	   *local = NIL;
 	List	   *exact = NIL;
 	List	   *pushed = NIL;
+	List	   *private;
 	ListCell   *lc;
 
 	if (IS_UPPER_REL(baserel))
@@ -285,7 +287,7 @@ streamhouseGetForeignPlan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, For
 		else
 			local = lappend(local, clause->clause);
 	}
-	return make_foreignscan(tlist, local, baserel->relid, pushed,
-							lcons(used_attributes(baserel, best_path->fdw_private, local), best_path->fdw_private),
-							NIL, exact, outer_plan);
+	private = list_make2(used_attributes(baserel, best_path->fdw_private, local), nested_fields_used(root, baserel));
+	private = list_concat(private, best_path->fdw_private);
+	return make_foreignscan(tlist, local, baserel->relid, pushed, private, NIL, exact, outer_plan);
 }

@@ -18,6 +18,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/memutils.h"
 
+#include "fdw/nested_fields.h"
 #include "fdw/parallel.h"
 #include "fdw/plan.h"
 #include "fdw/scan.h"
@@ -229,6 +230,7 @@ foreign_scan_open(ForeignScanState *node, ForeignRelation *foreign)
 				  &node->ss.ps);
 	if (node->ss.ss_currentRelation != NULL)
 	{
+		nested_fields_apply(foreign, list_nth(((ForeignScan *) node->ss.ps.plan)->fdw_private, SCAN_FIELDS));
 		prepare_columns(scan, node);
 		prepare_order(scan, plan);
 		return;

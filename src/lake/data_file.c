@@ -231,7 +231,11 @@ map_fields(DataFileReader *reader, const int *fields, int nfields, DataField *co
 		mapping->file_type = found->type;
 		prepare_cast(reader, mapping, wanted);
 		mapping->column = ncolumns;
-		columns[ncolumns++] = *found;
+		columns[ncolumns] = *found;
+		/* which says what is unused of rows */
+		if (mapping->cast == NULL && type_equal(found->type, wanted->type))
+			columns[ncolumns].type = wanted->type;
+		ncolumns++;
 	}
 	return ncolumns;
 }

@@ -206,6 +206,73 @@ class Tests:
                 want = [r for r in self.java.rows("lake." + table, types) if 1000000 <= int(r[0]) <= 2000000 and r[1] == "s101"]
                 self.equal("filtered: %s, %s" % (codec, version), got, want)
 
+    # what is in a table's options, and whether an absent value is excluded by "Bloom Filter" or "Index"
+    SKIPPING = {
+        "parquet_bloom": ("Bloom Filter", {"parquet.enable.dictionary": "false", **{"parquet.bloom.filter.enabled#" + c: "true" for c in "asdn"}}),
+        "orc_bloom": ("Bloom Filter", {"file.format": "orc", "orc.bloom.filter.columns": "a,s,d", "orc.row.index.stride": "1000"}),
+        "index_bloom": ("Index", {"file-index.bloom-filter.columns": "a,s"}),
+        "index_bitmap": ("Index", {"file-index.bitmap.columns": "a,s"}),
+        "index_bsi": ("Index", {"file-index.bsi.columns": "a", "file-index.bitmap.columns": "s"}),
+        "index_range": ("Index", {"file-index.range-bitmap.columns": "a,s", "file-index.in-manifest-threshold": "1 mb"}),
+    }
+
+    def excluded(self, what, query):
+        plan = self.sql.run("EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF, SUMMARY OFF) " + query)[0][0][0]["Plan"]
+        return sum(v for k, v in plan.items() if k.endswith("Excluded by " + what))
+
+    def test_java_skipping(self):
+        """Bloom filters of Parquet and ORC files, and file indexes, by Java: they exclude, and never too much."""
+        types = ["BIGINT", "STRING", "DOUBLE", "DECIMAL(9, 2)", "DATE"]
+        for name, (kind, options) in self.SKIPPING.items():
+            table = "skip_" + name
+            self.java.create("lake." + table, list(map(list, zip("asdnt", types))), bucket="-1", **options)
+            for part in range(2):  # even numbers, in no order, so that extremes exclude nothing
+                numbers = [2 * (i * 7919 % 3000) for i in range(part, 3000, 2)]
+                self.java.ask("write", "lake." + table, rows=[["+I", str(k), "row %d" % k, str(k + 0.5), "%d.25" % k, "2024-01-%02d" % (1 + k % 28)] for k in numbers])
+            self.import_table(table)
+            rows = self.java.rows("lake." + table, types)
+            for where, keep in (("a = 1234", lambda r: r[0] == "1234"), ("s = 'row 4000'", lambda r: r[1] == "row 4000"),
+                                ("d = 77.5", lambda r: float(r[2]) == 77.5), ("d = 78.5", lambda r: float(r[2]) == 78.5), ("n = 78.25", lambda r: r[3] == "78.25"),
+                                ("a IN (5, 6, 7)", lambda r: r[0] == "6"), ("a = 5 OR s = 'row 8'", lambda r: r[0] == "8"),
+                                ("a <> 8 AND s IN ('row 8', 'row 10')", lambda r: r[0] == "10"), ("a = 2001", lambda r: False)):
+                self.equal("%s: %s" % (table, where), self.sql.rows("interop." + table, types, "WHERE " + where), [r for r in rows if keep(r)])
+            for where in ("a = 2001", "s = 'row 2001'"):
+                count = self.excluded(kind, "SELECT * FROM interop.%s WHERE %s" % (table, where))
+                self.check("%s: %s is excluded" % (table, where), None if count > 0 else "nothing is")
+
+    def test_java_other_formats(self):
+        """Every type in ORC and Avro, in each codec."""
+        for fmt, codecs in (("orc", ("zstd", "zlib", "snappy", "lz4", "none")), ("avro", ("zstd", "snappy", "deflate", "bzip2", "null"))):
+            for codec in codecs:
+                table = "java_%s_%s" % (fmt, codec)
+                self.java.create("lake." + table, [["id", "INT NOT NULL"]] + [[n, t] for n, t, _ in TYPES], bucket="-1", **{"file.format": fmt, "file.compression": codec})
+                rows = [["+I", str(i)] + [v.replace(" ", "T") if v and t.startswith("TIMESTAMP") else v for v, (_, t, _) in zip(r, TYPES)] for i, r in enumerate(VALUES * 20)]
+                self.java.ask("write", "lake." + table, rows=rows)
+                self.import_table(table)
+                self.equal("SQL reads Java's %s, %s" % (fmt, codec), self.sql.rows("interop." + table, PAIMON), self.java.rows("lake." + table, PAIMON))
+
+    def test_data_directory(self):
+        """Data files in a folder of their own."""
+        self.java.create("lake.directory", [["id", "INT NOT NULL"], ["v", "STRING"]], primary_key=["id"], bucket="2", **{"data-file.path-directory": "data/files"})
+        for part in range(3):
+            self.java.ask("write", "lake.directory", rows=[["+I", str(i), "v%d" % part] for i in range(part * 10, 100)])
+        self.import_table("directory")
+        self.equal("SQL reads a table with a data directory", self.sql.rows("interop.directory", ["INT", "STRING"]), self.java.rows("lake.directory", ["INT", "STRING"]))
+
+    def test_nanoseconds(self):
+        """Digits finer than microseconds: cut at the border of SQL, kept by our compaction."""
+        self.java.create("lake.nanos", [["id", "INT NOT NULL"], ["t", "TIMESTAMP(9)"], ["z", "TIMESTAMP(9) WITH LOCAL TIME ZONE"], ["v", "INT"]], primary_key=["id"], bucket="1")
+        times = ["2024-02-29T12:34:56.123456789", "1969-12-31T23:59:59.999999999", "1970-01-01T00:00:00.000000001", "1900-01-01T00:00:00.000000999"]
+        for part in range(3):
+            self.java.ask("write", "lake.nanos", rows=[["+I", str(i), t, t, str(part)] for i, t in enumerate(times)][part:])
+        self.import_table("nanos")
+        before = self.java.ask("dump", "lake.nanos")
+        self.sql.run("CALL streamhouse.compact('interop.nanos', full => true)")
+        self.equal("compaction keeps nanoseconds", sorted(self.java.ask("dump", "lake.nanos")), sorted(before))
+        self.check("files are sound: nanos", self.java.ask("check", "lake.nanos"))
+        got = [r[0] for r in self.sql.run("SELECT t::text FROM interop.nanos ORDER BY id")]
+        self.equal("SQL cuts them off", got, ["2024-02-29 12:34:56.123456", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", "1900-01-01 00:00:00"])
+
     # columns behind k, and options
     ENGINES = {
         "sequence": ([["s", "INT"], ["v", "STRING"]], {"sequence.field": "s"}),

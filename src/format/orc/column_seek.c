@@ -33,12 +33,12 @@ orc_column_shared_init(ColumnShared *shared)
 	shared->flags = palloc0((BATCH_ROWS + 1) * sizeof(bool));
 }
 
-/* The number of the child that has a part of the wanted type, or -1. */
+/* The number of the child that has a part of the wanted type, or -1: there is none, or it is not needed. */
 static int
 child_of_part(const OrcType *type, const DataType *wanted, int part)
 {
 	if (wanted->root == TYPE_ROW)
-		return type_find_field(type, type_part(wanted, part)->name);
+		return type_part(wanted, part)->unused ? -1 : type_find_field(type, type_part(wanted, part)->name);
 	return part;
 }
 

@@ -97,7 +97,7 @@ bind_row(Binder *binder, NestedNode *node)
 
 		child->slot_definition = node->slot_definition;
 		child->slot_repetition = node->slot_repetition;
-		bind_value(binder, child, parquet_child(field, part->name), false, part->type);
+		bind_value(binder, child, part->unused ? NULL : parquet_child(field, part->name), false, part->type);
 	}
 	choose_levels(binder, node);
 }
