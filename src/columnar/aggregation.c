@@ -86,6 +86,8 @@ aggregation_create(const AggregationSpec *spec)
 	{
 		if (spec->items[i].argument != NULL)
 			expression_prepare(spec->items[i].argument);
+		if (spec->items[i].condition != NULL)
+			expression_prepare(spec->items[i].condition);
 	}
 	aggregation->columns = (Vector **) palloc0(Max(spec->ntable_columns, 1) * sizeof(Vector *));
 	aggregation->keys = (const Vector **) palloc(Max(spec->nkeys, 1) * sizeof(Vector *));
@@ -195,21 +197,50 @@ assign_groups(Aggregation *aggregation, Vector *const *columns, const int32 *row
 	return aggregation->rows;
 }
 
+/* Keep of the rows those for which a boolean is true. */
+static int
+keep_true(const Vector *values, int32 *rows, int nrows)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < nrows; i++)
+	{
+		int32		row = rows[i];
+
+		if ((!values->has_nulls || !values->nulls[row]) && values->values.i8[row] != 0)
+			rows[kept++] = row;
+	}
+	return kept;
+}
+
+/* The rows that count for an item, and how many. */
+static const int32 *
+filter_rows(Aggregation *aggregation, const AggregationItem *item, const int32 *rows, int *nrows)
+{
+	int32	   *filtered = aggregation->filtered;
+	int			count = *nrows;
+
+	if (item->filter == NULL && item->condition == NULL)
+		return rows;
+	for (int k = 0; k < count; k++)
+		filtered[k] = rows != NULL ? rows[k] : k;
+	if (item->filter != NULL)
+		count = predicate_filter(item->filter, aggregation->columns, filtered, count);
+	if (item->condition != NULL && count > 0)
+		count = keep_true(expression_evaluate(item->condition, aggregation->columns, filtered, count), filtered, count);
+	*nrows = count;
+	return filtered;
+}
+
 static void
 add_to_item(Aggregation *aggregation, int i, const int32 *rows, int nrows)
 {
 	const AggregationItem *item = &aggregation->spec->items[i];
 	const Vector *values = NULL;
 
-	if (item->filter != NULL)
-	{
-		for (int k = 0; k < nrows; k++)
-			aggregation->filtered[k] = rows != NULL ? rows[k] : k;
-		nrows = predicate_filter(item->filter, aggregation->columns, aggregation->filtered, nrows);
-		rows = aggregation->filtered;
-		if (nrows == 0)
-			return;
-	}
+	rows = filter_rows(aggregation, item, rows, &nrows);
+	if (nrows == 0)
+		return;
 	if (item->argument != NULL)
 		values = expression_evaluate(item->argument, aggregation->columns, rows, nrows);
 	aggregate_add(aggregation->aggregates[i], values, rows, nrows,

@@ -20,6 +20,7 @@ typedef struct AggregationItem
 	AggregateKind kind;
 	Expression *argument;		/* NULL for AGGREGATE_COUNT_ROWS */
 	const Predicate *filter;	/* rows that count; NULL: all */
+	Expression *condition;		/* a boolean that must be true of those; NULL: none */
 } AggregationItem;
 
 /* Expressions and filters are over columns as in a table: aggregation_add gets them by number. */

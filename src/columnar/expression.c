@@ -4,8 +4,8 @@
  */
 #include "postgres.h"
 
+#include "columnar/arithmetic.h"
 #include "columnar/expression.h"
-#include "common/int.h"
 
 void
 expression_prepare(Expression *expression)
@@ -17,6 +17,8 @@ expression_prepare(Expression *expression)
 	expression->result = vector_create(expression->type, BATCH_ROWS);
 	if (expression->kind == EXPRESSION_CONSTANT)
 		vector_set_constant(expression->result, &expression->constant, BATCH_ROWS);
+	if (expression->kind == EXPRESSION_CALL)
+		expression->memo = memo_create(expression->function, expression->type);
 	if (expression->kind == EXPRESSION_CASE)
 	{
 		expression->open = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
@@ -27,95 +29,6 @@ expression_prepare(Expression *expression)
 /* The loop over rows that are selected. */
 #define FOR_EACH_ROW(row) \
 	for (int32 i_ = 0, row; i_ < nrows && ((row = rows != NULL ? rows[i_] : i_), true); i_++)
-
-/* A row is null where an argument is. */
-static void
-unite_nulls(Vector *result, const Vector *a, const Vector *b, const int32 *rows, int nrows)
-{
-	vector_reset(result);
-	result->has_nulls = a->has_nulls || b->has_nulls;
-	if (!result->has_nulls)
-		return;
-	FOR_EACH_ROW(row)
-		result->nulls[row] = (a->has_nulls && a->nulls[row]) || (b->has_nulls && b->nulls[row]);
-}
-
-/* ---- arithmetic ---- */
-
-static pg_noinline void
-out_of_range(const DataType *type)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 type->physical == PHYSICAL_INT64 ? errmsg("bigint out of range") : errmsg("integer out of range")));
-}
-
-/* What overflows in a null row does not count: its values are undefined. */
-#define COMPUTE(member, operation) \
-	FOR_EACH_ROW(row) \
-	{ \
-		if (operation(a->values.member[row], b->values.member[row], &result->values.member[row]) && \
-			(!result->has_nulls || !result->nulls[row])) \
-			out_of_range(result->type); \
-	}
-
-static void
-compute_integers(ExpressionKind kind, const Vector *a, const Vector *b, const int32 *rows, int nrows,
-				 Vector *result)
-{
-	unite_nulls(result, a, b, rows, nrows);
-	if (result->type->physical == PHYSICAL_INT64)
-	{
-		if (kind == EXPRESSION_ADD)
-			COMPUTE(i64, pg_add_s64_overflow)
-		else if (kind == EXPRESSION_SUBTRACT)
-			COMPUTE(i64, pg_sub_s64_overflow)
-		else
-			COMPUTE(i64, pg_mul_s64_overflow)
-	}
-	else
-	{
-		Assert(result->type->physical == PHYSICAL_INT32);
-		if (kind == EXPRESSION_ADD)
-			COMPUTE(i32, pg_add_s32_overflow)
-		else if (kind == EXPRESSION_SUBTRACT)
-			COMPUTE(i32, pg_sub_s32_overflow)
-		else
-			COMPUTE(i32, pg_mul_s32_overflow)
-	}
-}
-
-#define WIDEN_TO(target, source) \
-	FOR_EACH_ROW(row) \
-		result->values.target[row] = argument->values.source[row]
-
-#define WIDEN_FROM(source) \
-	if (result->type->physical == PHYSICAL_INT64) \
-		WIDEN_TO(i64, source); \
-	else if (result->type->physical == PHYSICAL_INT32) \
-		WIDEN_TO(i32, source); \
-	else \
-		WIDEN_TO(i16, source)
-
-static void
-widen(const Vector *argument, const int32 *rows, int nrows, Vector *result)
-{
-	unite_nulls(result, argument, argument, rows, nrows);
-	switch (argument->type->physical)
-	{
-		case PHYSICAL_INT8:
-			WIDEN_FROM(i8);
-			break;
-		case PHYSICAL_INT16:
-			WIDEN_FROM(i16);
-			break;
-		case PHYSICAL_INT32:
-			WIDEN_TO(i64, i32);
-			break;
-		default:
-			elog(ERROR, "values of physical type %d cannot be widened", (int) argument->type->physical);
-	}
-}
 
 /* ---- CASE ---- */
 
@@ -216,17 +129,18 @@ expression_evaluate(const Expression *expression, Vector *const *columns, const 
 			return columns[expression->column];
 		case EXPRESSION_CONSTANT:
 			break;
-		case EXPRESSION_ADD:
-		case EXPRESSION_SUBTRACT:
-		case EXPRESSION_MULTIPLY:
-			compute_integers(expression->kind,
-							 expression_evaluate(expression->arguments[0], columns, rows, nrows),
-							 expression_evaluate(expression->arguments[1], columns, rows, nrows),
-							 rows, nrows, expression->result);
+		case EXPRESSION_ARITHMETIC:
+			arithmetic_compute(expression->op,
+							   expression_evaluate(expression->arguments[0], columns, rows, nrows),
+							   expression_evaluate(expression->arguments[1], columns, rows, nrows),
+							   rows, nrows, expression->result);
 			break;
 		case EXPRESSION_WIDEN:
-			widen(expression_evaluate(expression->arguments[0], columns, rows, nrows), rows, nrows,
-				  expression->result);
+			arithmetic_widen(expression_evaluate(expression->arguments[0], columns, rows, nrows), rows, nrows,
+							 expression->result);
+			break;
+		case EXPRESSION_CALL:
+			memo_evaluate(expression->memo, columns, rows, nrows, expression->result);
 			break;
 		case EXPRESSION_CASE:
 			choose(expression, columns, rows, nrows);

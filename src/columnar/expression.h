@@ -8,17 +8,18 @@
 #ifndef STREAMHOUSE_EXPRESSION_H
 #define STREAMHOUSE_EXPRESSION_H
 
+#include "columnar/arithmetic.h"
+#include "columnar/memo.h"
 #include "columnar/predicate.h"
 
 typedef enum ExpressionKind
 {
 	EXPRESSION_COLUMN,
 	EXPRESSION_CONSTANT,
-	EXPRESSION_ADD,				/* of two of the expression's own type: INT, BIGINT */
-	EXPRESSION_SUBTRACT,
-	EXPRESSION_MULTIPLY,
-	EXPRESSION_WIDEN,			/* an integer as a wider one */
-	EXPRESSION_CASE				/* the argument of the first condition that is true, else the last one */
+	EXPRESSION_ARITHMETIC,		/* of two of the result's physical type */
+	EXPRESSION_WIDEN,			/* a number as one of a wider type, or finer scale */
+	EXPRESSION_CASE,			/* the argument of the first condition that is true, else the last one */
+	EXPRESSION_CALL				/* of a function that others compute */
 } ExpressionKind;
 
 typedef struct Expression
@@ -27,6 +28,10 @@ typedef struct Expression
 	const DataType *type;		/* of the result */
 	int			column;			/* of EXPRESSION_COLUMN */
 	Scalar		constant;
+	ArithmeticOperator op;		/* of EXPRESSION_ARITHMETIC */
+	MemoFunction *function;		/* of EXPRESSION_CALL, over ninputs columns */
+	int			ninputs;
+	const int  *inputs;
 	int			narguments;
 	struct Expression **arguments;
 	Predicate **conditions;		/* of EXPRESSION_CASE: one less than arguments */
@@ -34,6 +39,7 @@ typedef struct Expression
 	Vector	   *result;
 	int32	   *open;			/* of EXPRESSION_CASE: rows */
 	int32	   *matching;
+	Memo	   *memo;			/* of EXPRESSION_CALL */
 } Expression;
 
 /* Make room for results, in CurrentMemoryContext. */

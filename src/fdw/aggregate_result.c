@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
@@ -111,6 +113,24 @@ decode_extremes(const ResultColumn *column, const Aggregate *aggregate, int firs
 	column_decode(&column->decoder, vector, NULL, count, values, isnull);
 }
 
+/* As the server's final functions have it; NaN stays NaN. */
+static double
+float_variance(const ResultColumn *column, const FloatMoments *moments)
+{
+	bool		sample = column->result == RESULT_FLOAT_VAR_SAMP || column->result == RESULT_FLOAT_STDDEV_SAMP;
+	double		variance = moments->squares / (sample ? moments->n - 1 : moments->n);
+
+	return column->result == RESULT_FLOAT_STDDEV_POP || column->result == RESULT_FLOAT_STDDEV_SAMP ?
+		sqrt(variance) : variance;
+}
+
+/* How many values a result needs, not to be NULL. */
+static int
+values_needed(const ResultColumn *column)
+{
+	return column->result == RESULT_FLOAT_VAR_SAMP || column->result == RESULT_FLOAT_STDDEV_SAMP ? 2 : 1;
+}
+
 /* Of a group that has values. */
 static Datum
 result_datum(const ResultColumn *column, const Aggregate *aggregate, int group)
@@ -127,6 +147,11 @@ result_datum(const ResultColumn *column, const Aggregate *aggregate, int group)
 			return float_sum(aggregate, group);
 		case RESULT_FLOAT_AVERAGE:
 			return Float8GetDatum(aggregate->sums.moments[group].sum / aggregate->sums.moments[group].n);
+		case RESULT_FLOAT_VAR_POP:
+		case RESULT_FLOAT_VAR_SAMP:
+		case RESULT_FLOAT_STDDEV_POP:
+		case RESULT_FLOAT_STDDEV_SAMP:
+			return Float8GetDatum(float_variance(column, &aggregate->sums.moments[group]));
 		case RESULT_INT8_STATE:
 			return int8_state(aggregate->counts[group], sum_as_numeric(aggregate, group));
 		case RESULT_NUMERIC_STATE:
@@ -156,7 +181,7 @@ result_column_decode(const ResultColumn *column, const Aggregate *aggregate, int
 	{
 		int			group = first + i;
 
-		isnull[i] = column->result != RESULT_COUNT && aggregate->counts[group] == 0;
+		isnull[i] = column->result != RESULT_COUNT && aggregate->counts[group] < values_needed(column);
 		if (column->result == RESULT_COUNT)
 			values[i] = Int64GetDatum(aggregate->counts[group]);
 		else if (!isnull[i])

@@ -157,6 +157,8 @@ prepare_fields(ForeignTableScan *scan)
 	{
 		if (spec->items[i].argument != NULL)
 			compute_fields(spec->items[i].argument, used);
+		if (spec->items[i].condition != NULL)
+			compute_fields(spec->items[i].condition, used);
 		predicate_columns(spec->items[i].filter, used);
 	}
 	spec->types = palloc(schema->nfields * sizeof(DataType *));
@@ -178,6 +180,24 @@ prepare_fields(ForeignTableScan *scan)
 	}
 }
 
+static void
+prepare_expressions(ForeignTableScan *scan, EState *estate)
+{
+	AggregationSpec *spec = &scan->aggregates->spec;
+	const char *table = RelationGetRelationName(scan->foreign->relation);
+	int			i;
+
+	for (i = 0; i < spec->nkeys; i++)
+		compute_prepare(spec->keys[i], table, estate);
+	for (i = 0; i < spec->nitems; i++)
+	{
+		if (spec->items[i].argument != NULL)
+			compute_prepare(spec->items[i].argument, table, estate);
+		if (spec->items[i].condition != NULL)
+			compute_prepare(spec->items[i].condition, table, estate);
+	}
+}
+
 void
 aggregate_scan_begin(ForeignTableScan *scan, ForeignScanState *node)
 {
@@ -191,6 +211,7 @@ aggregate_scan_begin(ForeignTableScan *scan, ForeignScanState *node)
 	aggregates->spec.memory_limit = get_hash_memory_limit();
 	prepare_outputs(scan, (ForeignScan *) node->ss.ps.plan);
 	prepare_fields(scan);
+	prepare_expressions(scan, node->ss.ps.state);
 }
 
 /* ---- reading ---- */

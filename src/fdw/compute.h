@@ -12,6 +12,18 @@
 #include "columnar/grouping.h"
 #include "fdw/quals.h"
 
+/* An expression over the relation's columns; NULL: it cannot be computed. */
+extern Expression *compute_analyze(Expr *node, const QualTarget *target);
+
+/* A condition that means the same as the clause; false if there is none such.  *out may be NULL: always true. */
+extern bool compute_analyze_condition(Expr *clause, const QualTarget *target, Predicate **out);
+
+/* Is a value of the type in SQL what it is in the lake? */
+extern bool compute_is_same_in_sql(const DataType *type);
+
+/* Do equal values have equal bytes? */
+extern bool compute_is_equal_by_bytes(Expr *node);
+
 /* The same for an expression that rows are grouped by. */
 extern Expression *compute_analyze_key(Expr *node, const QualTarget *target);
 
@@ -30,12 +42,16 @@ typedef enum AggregateResult
 	RESULT_NUMERIC_AVERAGE,
 	RESULT_FLOAT_SUM,			/* as it is, real or double precision */
 	RESULT_FLOAT_AVERAGE,
+	RESULT_FLOAT_VAR_POP,
+	RESULT_FLOAT_VAR_SAMP,
+	RESULT_FLOAT_STDDEV_POP,
+	RESULT_FLOAT_STDDEV_SAMP,
 	RESULT_EXTREME,
 	/* states as parallel workers hand them to their leader */
 	RESULT_INT8_STATE,			/* of sum and avg of bigint: int8_avg_serialize */
 	RESULT_INT_STATE,			/* of avg of integer and smallint: bigint[2] */
 	RESULT_NUMERIC_STATE,		/* numeric_avg_serialize */
-	RESULT_FLOAT_STATE			/* of avg of floats: double precision[3] */
+	RESULT_FLOAT_STATE			/* of avg and variances of floats: double precision[3] */
 } AggregateResult;
 
 typedef struct ComputedAggregate
@@ -50,5 +66,8 @@ extern bool compute_analyze_aggregate(const Aggref *aggref, const QualTarget *ta
 
 /* Mark used[field] for every field that an expression reads. */
 extern void compute_fields(const Expression *expression, bool *used);
+
+/* Make an expression ready to be computed; table is a name for messages. */
+extern void compute_prepare(Expression *expression, const char *table, EState *estate);
 
 #endif							/* STREAMHOUSE_FDW_COMPUTE_H */

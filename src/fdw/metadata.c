@@ -34,7 +34,7 @@ has_exact_extremes(const DataType *type)
 bool
 metadata_may_know(const AggregationItem *item)
 {
-	if (item->filter != NULL)
+	if (item->filter != NULL || item->condition != NULL)
 		return false;
 	if (item->kind == AGGREGATE_COUNT_ROWS)
 		return true;

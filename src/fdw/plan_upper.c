@@ -1,6 +1,6 @@
 /*
  * plan_upper.c
- *		Planning what is done above a scan: GROUP BY and aggregates.
+ *		Planning what is done above a scan: GROUP BY, DISTINCT and aggregates.
  *
  * (ORDER BY ... LIMIT is in plan_order.c.)  They are pushed down when all of it can be: each key, each aggregate, and
  * every filter of the relation exactly.  HAVING, and what is computed from
@@ -64,12 +64,13 @@ input_is_simple(const RelOptInfo *input_rel)
 		bms_is_empty(input_rel->lateral_relids);
 }
 
+/* clauses: SortGroupClause *, of GROUP BY or DISTINCT. */
 static bool
-take_keys(PlannerInfo *root, UpperPlan *upper)
+take_keys(PlannerInfo *root, UpperPlan *upper, const List *clauses)
 {
 	ListCell   *lc;
 
-	foreach(lc, root->parse->groupClause)
+	foreach(lc, clauses)
 	{
 		Expr	   *key = (Expr *) get_sortgroupclause_expr(lfirst(lc), root->processed_tlist);
 
@@ -131,8 +132,10 @@ take_input(UpperPlan *upper, const RelOptInfo *input_rel)
 	upper->from_metadata = upper->join == NULL && upper->base->partitions_only;
 }
 
+/* clauses give the keys; target is what comes out of the groups. */
 static UpperPlan *
-analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *output_rel, List *having)
+analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const List *clauses, const PathTarget *target,
+				 List *having)
 {
 	UpperPlan  *upper = palloc0(sizeof(UpperPlan));
 
@@ -142,8 +145,8 @@ analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInf
 	if (upper->join == NULL && !filters_are_exact(input_rel, upper->base))
 		return NULL;
 	upper->having = having;
-	if (!take_keys(root, upper) ||
-		!take_aggregates(upper, output_rel->reltarget->exprs) ||
+	if (!take_keys(root, upper, clauses) ||
+		!take_aggregates(upper, target->exprs) ||
 		!take_aggregates(upper, upper->having))
 		return NULL;
 	return upper;
@@ -156,8 +159,8 @@ analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInf
  * so many parallel workers reads (0: all).
  */
 static ForeignPath *
-make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel, const UpperPlan *upper,
-				   int workers)
+make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel, PathTarget *target,
+				   const UpperPlan *upper, int workers)
 {
 	double		divisor = parallel_divisor(workers);
 	double		input_rows = clamp_row_est(input_rel->rows / divisor);
@@ -184,11 +187,11 @@ make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *o
 		startup_cost += BATCH_ROW_COST_FACTOR * cpu_tuple_cost * upper->base->rows / divisor;
 		startup_cost += BATCH_ROW_COST_FACTOR * cpu_operator_cost * list_length(upper->tlist) * input_rows;
 	}
-	startup_cost += having_cost.startup + output_rel->reltarget->cost.startup;
+	startup_cost += having_cost.startup + target->cost.startup;
 	total_cost = startup_cost + (cpu_tuple_cost + having_cost.per_tuple) * groups;
-	total_cost += output_rel->reltarget->cost.per_tuple * rows;
+	total_cost += target->cost.per_tuple * rows;
 
-	path = create_foreign_upper_path(root, output_rel, output_rel->reltarget,
+	path = create_foreign_upper_path(root, output_rel, target,
 									 rows,
 									 0, /* disabled_nodes */
 									 startup_cost,
@@ -207,12 +210,31 @@ static void
 add_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel,
 				  const GroupPathExtraData *extra)
 {
-	UpperPlan  *upper = analyze_grouping(root, input_rel, output_rel, (List *) extra->havingQual);
+	PathTarget *target = output_rel->reltarget;
+	UpperPlan  *upper = analyze_grouping(root, input_rel, root->parse->groupClause, target,
+										 (List *) extra->havingQual);
 
 	if (upper == NULL)
 		return;
 	output_rel->fdw_private = upper;
-	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, upper, 0));
+	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, target, upper, 0));
+}
+
+/* SELECT DISTINCT groups by all of its columns. */
+static void
+add_distinct_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel)
+{
+	const Query *query = root->parse;
+	PathTarget *target = root->upper_targets[UPPERREL_DISTINCT];
+	UpperPlan  *upper;
+
+	if (query->hasDistinctOn || query->hasTargetSRFs || query->hasWindowFuncs)
+		return;
+	upper = analyze_grouping(root, input_rel, query->distinctClause, target, NIL);
+	if (upper == NULL || upper->keys == NIL)
+		return;
+	output_rel->fdw_private = upper;
+	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, target, upper, 0));
 }
 
 /* Each worker groups what it reads; core combines the states. */
@@ -224,11 +246,12 @@ add_partial_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOpt
 
 	if (workers == 0 || !output_rel->consider_parallel)
 		return;
-	upper = analyze_grouping(root, input_rel, output_rel, NIL);
+	upper = analyze_grouping(root, input_rel, root->parse->groupClause, output_rel->reltarget, NIL);
 	if (upper == NULL)
 		return;
 	output_rel->fdw_private = upper;
-	add_partial_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, upper, workers));
+	add_partial_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, output_rel->reltarget, upper,
+															 workers));
 }
 
 void
@@ -245,13 +268,15 @@ streamhouseGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage, RelO
 		add_grouping_path(root, input_rel, output_rel, extra);
 	else if (stage == UPPERREL_PARTIAL_GROUP_AGG)
 		add_partial_grouping_path(root, input_rel, output_rel);
+	else if (stage == UPPERREL_DISTINCT)
+		add_distinct_path(root, input_rel, output_rel);
 	else if (stage == UPPERREL_ORDERED)
 		add_top_path(root, input_rel, output_rel);
 }
 
 /* ---- plans ---- */
 
-/* The clauses' parameters, so that the executor knows the scan depends on them. */
+/* The parameters of clauses and expressions, so that the executor knows the scan depends on them. */
 static bool
 parameters_walker(Node *node, void *context)
 {
@@ -277,6 +302,7 @@ make_upper_plan(ForeignPath *best_path, List *tlist)
 	ListCell   *lc;
 
 	parameters_walker((Node *) upper->clauses, &parameters);
+	parameters_walker((Node *) upper->tlist, &parameters);
 	foreach(lc, joined)
 		parameters_walker(list_nth(lfirst_node(List, lc), JOIN_CLAUSES), &parameters);
 	private = list_make5(NIL, makeInteger(upper->relid), upper->clauses,

@@ -310,7 +310,7 @@ test_expressions(void)
 	Expression	number = {.kind = EXPRESSION_COLUMN, .type = type};
 	Expression	constant = {.kind = EXPRESSION_CONSTANT, .type = type, .constant = one};
 	Expression *arguments[] = {&number, &constant};
-	Expression	sum = {.kind = EXPRESSION_ADD, .type = type, .narguments = 2, .arguments = arguments};
+	Expression	sum = {.kind = EXPRESSION_ARITHMETIC, .op = ARITHMETIC_ADD, .type = type, .narguments = 2, .arguments = arguments};
 	Expression *choices[] = {&sum, &number};
 	Predicate  *conditions[] = {predicate_leaf(PREDICATE_LT, 0, type, &one, 1)};
 	Expression	choice = {.kind = EXPRESSION_CASE, .type = type, .narguments = 2, .arguments = choices,
@@ -330,6 +330,151 @@ test_expressions(void)
 				expression_evaluate(&sum, &vector, NULL, 3));
 }
 
+/* ---- arithmetic ---- */
+
+/* One row of each number, combined. */
+static Scalar
+combine(ArithmeticOperator op, const DataType *type, Scalar left, Scalar right)
+{
+	Vector	   *a = vector_create(type, 1);
+	Vector	   *b = vector_create(type, 1);
+	Vector	   *result = vector_create(type, 1);
+
+	vector_set(a, 0, &left);
+	vector_set(b, 0, &right);
+	arithmetic_compute(op, a, b, NULL, 1, result);
+	return vector_get(result, 0);
+}
+
+#define I32(value) ((Scalar) {.v.i32 = (value)})
+#define F64(value) ((Scalar) {.v.f64 = (value)})
+
+static void
+test_integer_arithmetic(void)
+{
+	const DataType *type = type_make(TYPE_INT, 0, 0, true);
+	const DataType *small = type_make(TYPE_SMALLINT, 0, 0, true);
+	Scalar		null = {.isnull = true};
+	Scalar		large = {.v.i16 = 300};
+
+	CHECK_INT(combine(ARITHMETIC_DIVIDE, type, I32(-7), I32(2)).v.i32, -3);
+	CHECK_INT(combine(ARITHMETIC_REMAINDER, type, I32(-7), I32(2)).v.i32, -1);
+	CHECK_INT(combine(ARITHMETIC_REMAINDER, type, I32(PG_INT32_MIN), I32(-1)).v.i32, 0);
+	CHECK(combine(ARITHMETIC_DIVIDE, type, null, I32(0)).isnull);
+	CHECK_ERROR(ERRCODE_DIVISION_BY_ZERO, "division by zero", combine(ARITHMETIC_DIVIDE, type, I32(1), I32(0)));
+	CHECK_ERROR(ERRCODE_DIVISION_BY_ZERO, "division by zero", combine(ARITHMETIC_REMAINDER, type, I32(1), I32(0)));
+	CHECK_ERROR(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range",
+				combine(ARITHMETIC_DIVIDE, type, I32(PG_INT32_MIN), I32(-1)));
+	CHECK_ERROR(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "smallint out of range",
+				combine(ARITHMETIC_MULTIPLY, small, large, large));
+}
+
+static void
+test_float_arithmetic(void)
+{
+	const DataType *type = type_make(TYPE_DOUBLE, 0, 0, true);
+
+	CHECK(combine(ARITHMETIC_ADD, type, F64(0.5), F64(0.25)).v.f64 == 0.75);
+	CHECK(isinf(combine(ARITHMETIC_MULTIPLY, type, F64(INFINITY), F64(2)).v.f64));
+	CHECK(isnan(combine(ARITHMETIC_SUBTRACT, type, F64(INFINITY), F64(INFINITY)).v.f64));
+	CHECK(isnan(combine(ARITHMETIC_DIVIDE, type, F64(NAN), F64(0)).v.f64));
+	CHECK(combine(ARITHMETIC_DIVIDE, type, F64(1), F64(INFINITY)).v.f64 == 0);
+	CHECK_ERROR(ERRCODE_DIVISION_BY_ZERO, "division by zero", combine(ARITHMETIC_DIVIDE, type, F64(1), F64(0)));
+	CHECK_ERROR(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow",
+				combine(ARITHMETIC_ADD, type, F64(1e308), F64(1e308)));
+	CHECK_ERROR(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow",
+				combine(ARITHMETIC_MULTIPLY, type, F64(1e-300), F64(1e-300)));
+}
+
+static void
+test_decimals_widened(void)
+{
+	const DataType *from = type_make(TYPE_DECIMAL, 10, 2, true);
+	const DataType *to = type_make(TYPE_DECIMAL, 30, 6, true);
+	Vector	   *argument = vector_create(from, 2);
+	Vector	   *result = vector_create(to, 2);
+
+	vector_set(argument, 0, &(Scalar) {.v.i64 = -12345});
+	vector_set(argument, 1, &(Scalar) {.isnull = true});
+	arithmetic_widen(argument, NULL, 2, result);
+	CHECK(vector_get(result, 0).v.i128 == -123450000);
+	CHECK(vector_get(result, 1).isnull);
+	arithmetic_compute(ARITHMETIC_MULTIPLY, result, result, NULL, 1, result);
+	CHECK(vector_get(result, 0).v.i128 == (int128) 123450000 * 123450000);
+}
+
+/* ---- functions whose results are kept ---- */
+
+static int	computed_rows;
+
+/* "<n>" of a number n that is not 7. */
+static void
+compute_text(MemoFunction *function, Vector *const *columns, const int32 *rows, int nrows, Vector *result)
+{
+	for (int i = 0; i < nrows; i++)
+	{
+		Scalar		number = vector_get(columns[0], rows[i]);
+		Scalar		text = {.isnull = number.isnull || number.v.i32 == 7};
+
+		if (!text.isnull)
+		{
+			text.v.bytes.data = psprintf("<%d>", number.v.i32);
+			text.v.bytes.length = strlen(text.v.bytes.data);
+		}
+		vector_set(result, rows[i], &text);
+	}
+	computed_rows += nrows;
+}
+
+static void
+column_is_key(MemoFunction *function, Vector *const *columns, const int32 *rows, int nrows, const Vector **keys)
+{
+	keys[0] = columns[0];
+}
+
+/* Batches of numbers below a limit: results are right, and how many were computed. */
+static int
+count_computed(int nbatches, int limit)
+{
+	const DataType *type = type_make(TYPE_INT, 0, 0, true);
+	MemoFunction function = {.compute = compute_text, .make_keys = column_is_key, .nkeys = 1, .key_types = &type};
+	const DataType *text = type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, true);
+	Vector	   *result = vector_create(text, BATCH_ROWS);
+	Vector	   *numbers = vector_create(type, BATCH_ROWS);
+	Memo	   *memo = memo_create(&function, text);
+
+	computed_rows = 0;
+	for (int b = 0; b < nbatches; b++)
+	{
+		for (int i = 0; i < BATCH_ROWS; i++)
+			vector_set(numbers, i, &(Scalar) {.isnull = i % 100 == 99, .v.i32 = (b * BATCH_ROWS + i) % limit});
+		memo_evaluate(memo, &numbers, NULL, BATCH_ROWS, result);
+		for (int i = 0; i < BATCH_ROWS; i++)
+		{
+			Scalar		number = vector_get(numbers, i);
+			Scalar		value = vector_get(result, i);
+			char		expected[32];
+
+			snprintf(expected, sizeof(expected), "<%d>", number.v.i32);
+			CHECK(value.isnull == (number.isnull || number.v.i32 == 7));
+			CHECK(value.isnull || (value.v.bytes.length == strlen(expected) &&
+								   memcmp(value.v.bytes.data, expected, value.v.bytes.length) == 0));
+		}
+		vector_reset(numbers);
+	}
+	return computed_rows;
+}
+
+static void
+test_memo(void)
+{
+	CHECK_INT(count_computed(10, 300), 301);
+	/* too many to be kept, though they repeat */
+	CHECK(count_computed(200, 50000) >= 50000);
+	/* they never repeat: all are computed */
+	CHECK(count_computed(100, PG_INT32_MAX) >= 100 * BATCH_ROWS * 98 / 100);
+}
+
 int
 main(void)
 {
@@ -339,5 +484,9 @@ main(void)
 	RUN(test_little_memory);
 	RUN(test_overflow);
 	RUN(test_expressions);
+	RUN(test_integer_arithmetic);
+	RUN(test_float_arithmetic);
+	RUN(test_decimals_widened);
+	RUN(test_memo);
 	return unit_end();
 }
