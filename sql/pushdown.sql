@@ -65,6 +65,17 @@ SELECT * FROM pg_temp.filters('v LIKE ''v10''');
 SELECT * FROM pg_temp.filters('v LIKE ''v\_%''');
 SELECT * FROM pg_temp.filters('v NOT LIKE ''v1%''');
 SELECT * FROM pg_temp.filters('c = ''c5''');
+SELECT * FROM pg_temp.filters('c IN (''c5  '', ''c6'') AND c <> ''c7''');
+SELECT * FROM pg_temp.filters('c NOT IN (''c5'', ''too long'') AND c > ''c9''');
+SELECT * FROM pg_temp.filters('c IS DISTINCT FROM ''c5''');
+-- instants and local times
+SELECT * FROM pg_temp.filters('tz >= date ''2024-01-03'' AND tz < timestamp ''2024-01-04 05:00''');
+SELECT * FROM pg_temp.filters('tz IN (date ''2024-01-03'', date ''2024-01-04'') OR tz > date ''5874897-12-31''');
+SET timezone TO 'America/New_York';
+SELECT * FROM pg_temp.filters('tz = date ''2024-01-03''');
+SET timezone TO 'UTC';
+SELECT * FROM pg_temp.filters('tz <= current_date AND ts <= localtimestamp');
+SELECT * FROM pg_temp.filters('(i = 5 OR flag) IS TRUE');
 SELECT * FROM pg_temp.filters('c IS NOT NULL');
 -- lists, nulls, booleans
 SELECT * FROM pg_temp.filters('i IN (1, 2, 3, NULL)');

@@ -45,7 +45,7 @@ point_is_defined(const DataType *type, Oid typid)
 		case TYPE_TIME:
 			return typid == TIMEOID;
 		case TYPE_TIMESTAMP_LTZ:
-			return typid == TIMESTAMPTZOID;
+			return typid == TIMESTAMPTZOID || typid == DATEOID || typid == TIMESTAMPOID;
 		default:
 			return false;
 	}
@@ -200,6 +200,9 @@ point_timestamp(const DataType *type, Timestamp timestamp)
 Point
 point_of_datum(const DataType *type, Oid typid, Datum value)
 {
+	int			overflow;
+
+	/* beside instants, local times are those of the session's time zone, and infinite if out of range */
 	switch (typid)
 	{
 		case BOOLOID:
@@ -221,10 +224,15 @@ point_of_datum(const DataType *type, Oid typid, Datum value)
 		case BYTEAOID:
 			return point_bytes(value);
 		case DATEOID:
+			if (type->root == TYPE_TIMESTAMP_LTZ)
+				return point_timestamp(type, date2timestamptz_opt_overflow(DatumGetDateADT(value), &overflow));
 			return point_date(type, DatumGetDateADT(value));
 		case TIMEOID:
 			return point_divided(type, DatumGetTimeADT(value), MICROS_PER_MILLI);
 		case TIMESTAMPOID:
+			if (type->root == TYPE_TIMESTAMP_LTZ)
+				return point_timestamp(type, timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value), &overflow));
+			return point_timestamp(type, DatumGetTimestamp(value));
 		case TIMESTAMPTZOID:
 			return point_timestamp(type, DatumGetTimestamp(value));
 		default:

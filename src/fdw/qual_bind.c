@@ -4,8 +4,11 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
+#include "mb/pg_wchar.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
@@ -28,7 +31,9 @@ qual_is_constant(const Qual *qual)
 int
 qual_equated_column(const Qual *qual)
 {
-	return qual->kind == QUAL_COMPARE && qual->op == PREDICATE_EQ ? qual->column : -1;
+	/* character(n) may equal several values */
+	return qual->kind == QUAL_COMPARE && qual->op == PREDICATE_EQ && qual->comparand_type != BPCHAROID ?
+		qual->column : -1;
 }
 
 bool
@@ -75,11 +80,36 @@ null_test(const Qual *qual, PredicateOp op)
 	return predicate_leaf(op, qual->column, qual->type, NULL, 0);
 }
 
+/* The value without blanks at its end, and with so many as there may be. */
+static Predicate *
+compare_char(const Qual *qual, PredicateOp op, Datum value)
+{
+	text	   *padded = DatumGetTextPP(value);
+	const char *bytes = VARDATA_ANY(padded);
+	int			trimmed = bpchartruelen(unconstify(char *, bytes), VARSIZE_ANY_EXHDR(padded));
+	int			blanks = Max(qual->type->length - pg_mbstrlen_with_len(bytes, trimmed), 0);
+	char	   *room = palloc(trimmed + blanks + 1);
+	Scalar	   *values = palloc0((blanks + 1) * sizeof(Scalar));
+
+	memcpy(room, bytes, trimmed);
+	memset(room + trimmed, ' ', blanks);
+	for (int i = 0; i <= blanks; i++)
+	{
+		values[i].v.bytes.data = room;
+		values[i].v.bytes.length = trimmed + i;
+	}
+	return predicate_leaf(op == PREDICATE_EQ ? PREDICATE_IN : PREDICATE_NOT_IN, qual->column, qual->type, values,
+						  blanks + 1);
+}
+
 static Predicate *
 compare(const Qual *qual, PredicateOp op, Datum value)
 {
-	Point		point = point_of_datum(qual->type, qual->comparand_type, value);
+	Point		point;
 
+	if (qual->comparand_type == BPCHAROID)
+		return compare_char(qual, op, value);
+	point = point_of_datum(qual->type, qual->comparand_type, value);
 	return point_predicate(op, qual->column, qual->type, &point);
 }
 
@@ -123,6 +153,8 @@ bind_elements(const Qual *qual, const Datum *elements, int nelements)
 	int			nvalues = 0;
 	int			i;
 
+	if (qual->comparand_type == BPCHAROID)
+		return bind_elements_apart(qual, elements, nelements);
 	for (i = 0; i < nelements; i++)
 	{
 		Point		point = point_of_datum(qual->type, qual->comparand_type, elements[i]);

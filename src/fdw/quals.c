@@ -29,6 +29,9 @@
 #include "fdw/point.h"
 #include "fdw/qual_tree.h"
 
+/* Of character(n) columns that are compared: each length is a value more. */
+#define MAX_CHAR_LENGTH 64
+
 static Qual *analyze(Expr *node, const QualTarget *target, bool negated, bool *exact);
 
 static Qual *
@@ -258,16 +261,25 @@ take_comparison(Oid opno, List *args, const QualTarget *target, Comparison *out)
 	return out->column >= 0 && OidIsValid(out->opno) && is_comparand(out->comparand, target);
 }
 
+/* character(n) equals a value with any number of blanks behind it: so many values at most. */
+static bool
+is_equated_char(const DataType *type, Oid comparand_type, bool only_equality)
+{
+	return type->root == TYPE_CHAR && comparand_type == BPCHAROID && only_equality &&
+		type->length <= MAX_CHAR_LENGTH;
+}
+
 static Qual *
 compare_leaf(QualKind kind, PredicateOp op, const Comparison *comparison, Oid comparand_type, Oid collation,
 			 const QualTarget *target)
 {
 	bool		only_equality = op == PREDICATE_EQ || op == PREDICATE_NE ||
 		op == PREDICATE_IN || op == PREDICATE_NOT_IN;
+	const DataType *type = target->schema->fields[comparison->column].type;
 	Qual	   *qual;
 
 	comparand_type = getBaseType(comparand_type);
-	if (!point_is_defined(target->schema->fields[comparison->column].type, comparand_type) ||
+	if ((!point_is_defined(type, comparand_type) && !is_equated_char(type, comparand_type, only_equality)) ||
 		!collation_allows(collation, comparand_type, only_equality))
 		return NULL;
 
@@ -381,6 +393,9 @@ analyze_boolean_test(BooleanTest *test, const QualTarget *target, bool negated, 
 	PredicateOp op = negated ? PREDICATE_NE : PREDICATE_EQ;
 	PredicateOp not_op = negated ? PREDICATE_EQ : PREDICATE_NE;
 
+	/* where a condition is wanted, its being true is the same */
+	if (column < 0 && test->booltesttype == IS_TRUE && !negated)
+		return analyze(test->arg, target, false, exact);
 	if (column < 0)
 		return NULL;
 	*exact = true;

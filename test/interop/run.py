@@ -251,6 +251,27 @@ class Tests:
                 self.import_table(table)
                 self.equal("SQL reads Java's %s, %s" % (fmt, codec), self.sql.rows("interop." + table, PAIMON), self.java.rows("lake." + table, PAIMON))
 
+    def test_blanks(self):
+        """CHAR values that were stored with blanks and without equal each other."""
+        self.java.create("lake.blanks", [["id", "INT NOT NULL"], ["c", "CHAR(5)"]], bucket="-1")
+        values = ["a", "a ", "a    ", "ab", "abcde", "", "  ", " a", None, "ü", "ü   "]
+        self.java.ask("write", "lake.blanks", rows=[["+I", str(i), v] for i, v in enumerate(values)])
+        self.import_table("blanks")
+        for where, keep in (("c = 'a'", lambda v: v.rstrip(" ") == "a"), ("c = 'ü  '", lambda v: v.rstrip(" ") == "ü"), ("c IN ('', 'abcde')", lambda v: v.rstrip(" ") in ("", "abcde")),
+                            ("c <> 'a'", lambda v: v.rstrip(" ") != "a"), ("c NOT IN ('a', 'ab')", lambda v: v.rstrip(" ") not in ("a", "ab"))):
+            got = [r[0] for r in self.sql.run("SELECT id FROM interop.blanks WHERE %s ORDER BY id" % where)]
+            self.equal("blanks: " + where, got, [i for i, v in enumerate(values) if v is not None and keep(v)])
+
+    def test_sums_beyond_precision(self):
+        """Java lets sums of short decimals have too many digits; those of long ones become null."""
+        self.java.create("lake.sums", [["k", "INT NOT NULL"], ["d", "DECIMAL(5, 2)"], ["w", "DECIMAL(38, 2)"], ["p", "DECIMAL(5, 2)"]], primary_key=["k"], bucket="1",
+                         **{"merge-engine": "aggregation", "fields.d.aggregate-function": "sum", "fields.w.aggregate-function": "sum", "fields.p.aggregate-function": "product"})
+        for _ in range(2):
+            self.java.ask("write", "lake.sums", rows=[["+I", "1", "900.00", "9" * 36 + ".00", "900.00"], ["+I", "2", "-1.00", "1.00", "1.50"]])
+        self.import_table("sums")
+        types = ["INT", "DECIMAL(5, 2)", "DECIMAL(38, 2)", "DECIMAL(5, 2)"]
+        self.equal("SQL shows sums as Java does", self.sql.rows("interop.sums", types), self.java.rows("lake.sums", types))
+
     def test_data_directory(self):
         """Data files in a folder of their own."""
         self.java.create("lake.directory", [["id", "INT NOT NULL"], ["v", "STRING"]], primary_key=["id"], bucket="2", **{"data-file.path-directory": "data/files"})
