@@ -251,6 +251,37 @@ class Tests:
                 self.import_table(table)
                 self.equal("SQL reads Java's %s, %s" % (fmt, codec), self.sql.rows("interop." + table, PAIMON), self.java.rows("lake." + table, PAIMON))
 
+    def test_record_expiry(self):
+        """Rows that are too old: a table that lets its compaction drop them is read as Java reads it."""
+        types = ["INT", "TIMESTAMP(3)", "STRING"]
+        self.java.create("lake.expiry", [["id", "INT NOT NULL"], ["at", types[1]], ["v", "STRING"]], primary_key=["id"], bucket="1",
+                         **{"record-level.expire-time": "1 d", "record-level.time-field": "at", "num-sorted-run.compaction-trigger": "100"})
+        for part in range(3):
+            self.java.ask("write", "lake.expiry", rows=[["+I", str(i), "20%d0-01-01T00:00:00" % (1 if i % 2 else 9), "v%d" % part] for i in range(part, 20)])
+        self.import_table("expiry")
+        self.equal("rows that may expire", self.sql.rows("interop.expiry", types), self.java.rows("lake.expiry", types))
+        self.java.ask("compact", "lake.expiry")
+        self.equal("rows that have expired", self.sql.rows("interop.expiry", types), self.java.rows("lake.expiry", types))
+        error = self.sql.error("INSERT INTO interop.expiry VALUES (1, now(), '')")
+        self.check("and writing is refused", None if "record-level.expire-time" in error else "the answer was: " + error)
+
+    def test_external_paths(self):
+        """Data files elsewhere are read if the server allows it."""
+        elsewhere = self.warehouse + "_elsewhere"
+        types = ["INT", "STRING"]
+        self.java.create("lake.elsewhere", [["id", "INT NOT NULL"], ["v", "STRING"]], primary_key=["id"], bucket="2",
+                         **{"data-file.external-paths": "file://" + elsewhere, "data-file.external-paths.strategy": "round-robin"})
+        for part in range(2):
+            self.java.ask("write", "lake.elsewhere", rows=[["+I", str(i), "v%d" % part] for i in range(part * 10, 50)])
+        self.import_table("elsewhere")
+        error = self.sql.error("SELECT * FROM interop.elsewhere")
+        self.check("files elsewhere are refused", None if elsewhere in error else "the answer was: " + error)
+        self.sql.run("ALTER SERVER interop OPTIONS (ADD allow_external_paths 'true')")
+        try:
+            self.equal("files elsewhere are read if that is allowed", self.sql.rows("interop.elsewhere", types), self.java.rows("lake.elsewhere", types))
+        finally:
+            self.sql.run("ALTER SERVER interop OPTIONS (DROP allow_external_paths)")
+
     def test_blanks(self):
         """CHAR values that were stored with blanks and without equal each other."""
         self.java.create("lake.blanks", [["id", "INT NOT NULL"], ["c", "CHAR(5)"]], bucket="-1")
