@@ -29,12 +29,12 @@ SHLIB_LINK = -lzstd -llz4 -lsnappy -lz -lbz2 -lroaring
 REGRESS = setup $(filter-out setup,$(patsubst $(top)/sql/%.sql,%,$(wildcard $(top)/sql/*.sql)))
 REGRESS_OPTS = --inputdir=$(top) --encoding=UTF8
 
+# LLVM bitcode of the whole library is of no use: nothing of it is inlined into queries
+override with_llvm = no
+
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
-
-# LLVM bitcode of the whole library is of no use: nothing of it is inlined into queries
-with_llvm = no
 
 # Debian's server is built without dependency tracking
 -include $(OBJS:.o=.d)
