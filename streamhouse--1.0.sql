@@ -48,6 +48,7 @@ CREATE TABLE streamhouse.sync (
 	options jsonb NOT NULL,				-- of lake tables that the sync makes
 	on_unrepresentable text NOT NULL CHECK (on_unrepresentable IN ('error', 'null', 'clamp')),
 	history boolean NOT NULL,			-- lake tables keep every change
+	on_schema_change text NOT NULL CHECK (on_schema_change IN ('evolve', 'ignore', 'pause', 'stop')),
 	enabled boolean NOT NULL DEFAULT true,
 	copied boolean NOT NULL DEFAULT false	-- the initial copy is done, so the slot must be there
 );
@@ -57,7 +58,8 @@ CREATE TABLE streamhouse.sync_table (
 	sync text NOT NULL REFERENCES streamhouse.sync ON DELETE CASCADE,
 	source regclass NOT NULL,
 	lake_table text NOT NULL,
-	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields
+	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields; 0: dropped
+	schema_lsn pg_lsn,					-- rows before this had other columns
 	copied boolean NOT NULL DEFAULT false,	-- the initial copy of the table is done
 	column_list boolean NOT NULL DEFAULT false,	-- some of its columns may not be published, or were not for a while
 	paused_at pg_lsn,					-- the commit that the sync could not follow
@@ -71,7 +73,7 @@ SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
 
 CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
 	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error',
-	history boolean DEFAULT false)
+	history boolean DEFAULT false, on_schema_change text DEFAULT 'evolve')
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
 
@@ -80,7 +82,8 @@ CREATE FUNCTION streamhouse.check_sync(publication text, server text, database t
 RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_check_sync';
 COMMENT ON FUNCTION streamhouse.check_sync IS 'everything that would keep create_sync from making a sync, and warnings; makes nothing';
 
-CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL)
+CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL,
+	on_schema_change text DEFAULT NULL)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_alter_sync';
 COMMENT ON PROCEDURE streamhouse.alter_sync IS 'change what is given of a sync';
 
@@ -158,6 +161,28 @@ FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
 COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';
 
 GRANT SELECT ON streamhouse.sync_status, streamhouse.sync_tables TO PUBLIC;
+
+-- what the WAL does not tell of changes of tables is written into it
+CREATE FUNCTION streamhouse.sync_ddl_trigger()
+RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'streamhouse_sync_ddl_trigger'
+LANGUAGE C SET search_path = pg_catalog, pg_temp;
+
+CREATE EVENT TRIGGER streamhouse_sync_ddl
+	ON ddl_command_end
+	WHEN TAG IN ('ALTER TABLE', 'ALTER TYPE')
+	EXECUTE FUNCTION streamhouse.sync_ddl_trigger();
+ALTER EVENT TRIGGER streamhouse_sync_ddl ENABLE ALWAYS;
+
+CREATE EVENT TRIGGER streamhouse_sync_rewrite
+	ON table_rewrite
+	EXECUTE FUNCTION streamhouse.sync_ddl_trigger();
+ALTER EVENT TRIGGER streamhouse_sync_rewrite ENABLE ALWAYS;
+
+CREATE EVENT TRIGGER streamhouse_sync_drop
+	ON sql_drop
+	EXECUTE FUNCTION streamhouse.sync_ddl_trigger();
+ALTER EVENT TRIGGER streamhouse_sync_drop ENABLE ALWAYS;
 
 --
 -- Maintenance and inspection of lake tables

@@ -176,6 +176,24 @@ compat_log_message(const char *prefix)
 	return end;
 }
 
+/* A message that belongs to the transaction. */
+static inline void
+compat_log_transactional_message(const char *prefix, const char *text, Size size)
+{
+#if PG_VERSION_NUM >= 170000
+	(void) LogLogicalMessage(prefix, text, size, true, false);
+#else
+	(void) LogLogicalMessage(prefix, text, size, true);
+#endif
+}
+
+/* The expression of a generated column can be changed since 17. */
+#if PG_VERSION_NUM >= 170000
+#define compat_sets_expression(subtype) ((subtype) == AT_SetExpression)
+#else
+#define compat_sets_expression(subtype) false
+#endif
+
 /* An expression about the relation's columns, as variables of range 1; some are computed when read, since 18. */
 static inline Node *
 compat_expand_generated_columns(Node *expression, Relation relation)

@@ -136,6 +136,7 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->server = text_argument(fcinfo, 2, "server");
 	sync->database = text_argument(fcinfo, 3, "database");
 	sync->on_unrepresentable = unrepresentable_policy_parse(text_argument(fcinfo, 6, "on_unrepresentable"));
+	sync->on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 8, "on_schema_change"));
 	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -192,6 +193,7 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	SyncRecord *sync;
 	Datum		flush_interval = PG_GETARG_DATUM(1);
 	UnrepresentablePolicy policy = UNREPRESENTABLE_ERROR;
+	SchemaChangePolicy on_schema_change = SCHEMA_CHANGE_EVOLVE;
 
 	require_replication_role();
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
@@ -199,38 +201,55 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 		check_flush_interval(PG_GETARG_INTERVAL_P(1));
 	if (!PG_ARGISNULL(2))
 		policy = unrepresentable_policy_parse(text_argument(fcinfo, 2, "on_unrepresentable"));
-	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy);
+	if (!PG_ARGISNULL(3))
+		on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 3, "on_schema_change"));
+	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy,
+					   PG_ARGISNULL(3) ? NULL : &on_schema_change);
 	worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
 }
 
-/* Take up new tables, or one anew; the worker copies them when it starts again. */
 static void
-take_up_tables(SyncRecord *sync, Oid only)
+require_copied(const SyncRecord *sync)
 {
-	List	   *left;
-	List	   *joined;
-	ListCell   *cell;
-
 	if (!sync->copied)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("sync \"%s\" has not finished its initial copy", sync->name)));
-	joined = preflight_tables(sync, shared_state != NULL, only, &left);
+}
+
+/* The worker copies new tables when it starts again. */
+Datum
+streamhouse_refresh_sync(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync;
+	List	   *left;
+	List	   *joined;
+	ListCell   *cell;
+
+	require_replication_role();
+	sync = find_sync(text_argument(fcinfo, 0, "name"));
+	require_copied(sync);
+	joined = preflight_tables(sync, shared_state != NULL, InvalidOid, &left);
 	foreach(cell, left)
 		sync_catalog_remove_table(sync->name, lfirst(cell));
 	foreach(cell, joined)
 		sync_catalog_add_table(sync->name, lfirst(cell));
 	if (left != NIL || joined != NIL)
 		worker_restart_sync_at_commit(sync->slot);
+	PG_RETURN_VOID();
 }
 
-Datum
-streamhouse_refresh_sync(PG_FUNCTION_ARGS)
+/* The worker brings the lake table into form before it copies (column_change_align). */
+static void
+copy_again(SyncRecord *sync, const SyncTableRecord *table)
 {
-	require_replication_role();
-	take_up_tables(find_sync(text_argument(fcinfo, 0, "name")), InvalidOid);
-	PG_RETURN_VOID();
+	List	   *left;
+
+	require_copied(sync);
+	(void) preflight_tables(sync, shared_state != NULL, table->source, &left);
+	sync_catalog_copy_again(sync->name, table);
+	worker_restart_sync_at_commit(sync->slot);
 }
 
 Datum
@@ -245,7 +264,7 @@ streamhouse_resync_table(PG_FUNCTION_ARGS)
 	{
 		if (!PG_ARGISNULL(1) && ((SyncTableRecord *) lfirst(cell))->source == PG_GETARG_OID(1))
 		{
-			take_up_tables(sync, PG_GETARG_OID(1));
+			copy_again(sync, lfirst(cell));
 			PG_RETURN_VOID();
 		}
 	}

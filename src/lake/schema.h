@@ -82,9 +82,22 @@ extern TableSchema *schema_build(int nfields, DataField *fields, List *partition
 extern bool schema_name_is_reserved(const char *name);
 
 /*
- * The next schema, with a nullable column more at a position; in
- * CurrentMemoryContext.  The name must be free and not reserved.
+ * The schema that comes after one, the same for now, in CurrentMemoryContext;
+ * and what may be done to it before it is published.  Names must be free and
+ * not reserved when all is done.
  */
-extern TableSchema *schema_add_field(const TableSchema *schema, int position, const DataField *field);
+extern TableSchema *schema_next(const TableSchema *schema);
+
+/* A nullable column more at a position. */
+extern void schema_add_field(TableSchema *schema, int position, const DataField *field);
+
+/* Another column at the position of one that is dropped: not of a key, and nullable. */
+extern void schema_replace_field(TableSchema *schema, int position, const DataField *field);
+
+/* Nullability stays as it is. */
+extern void schema_retype_field(TableSchema *schema, int position, const DataType *type);
+
+/* Options that name the column follow. */
+extern void schema_rename_field(TableSchema *schema, int position, const char *name);
 
 #endif							/* STREAMHOUSE_SCHEMA_H */

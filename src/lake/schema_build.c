@@ -313,24 +313,92 @@ shift_key(int *keys, int nkeys, int position)
 }
 
 TableSchema *
-schema_add_field(const TableSchema *schema, int position, const DataField *field)
+schema_next(const TableSchema *schema)
 {
 	TableSchema *next = schema_copy(schema);
-	DataField  *fields = palloc((schema->nfields + 1) * sizeof(DataField));
 
-	memcpy(fields, next->fields, position * sizeof(DataField));
-	memcpy(fields + position + 1, next->fields + position, (schema->nfields - position) * sizeof(DataField));
-	fields[position] = *field;
-	fields[position].type = copy_type(field->type);
-	fields[position].id = ++next->highest_field_id;
-	assign_nested_ids(fields[position].type, &next->highest_field_id);
-
-	next->fields = fields;
-	next->nfields++;
 	next->id++;
 	next->time_millis = clock_millis();
-	shift_key(next->partition_keys, next->npartition_keys, position);
-	shift_key(next->primary_keys, next->nprimary_keys, position);
-	shift_key(next->trimmed_keys, next->ntrimmed_keys, position);
 	return next;
+}
+
+/* A field with ids that no other has had. */
+static void
+set_new_field(TableSchema *schema, int position, const DataField *field)
+{
+	schema->fields[position] = *field;
+	schema->fields[position].type = copy_type(field->type);
+	schema->fields[position].id = ++schema->highest_field_id;
+	assign_nested_ids(schema->fields[position].type, &schema->highest_field_id);
+}
+
+void
+schema_add_field(TableSchema *schema, int position, const DataField *field)
+{
+	DataField  *fields = palloc((schema->nfields + 1) * sizeof(DataField));
+
+	memcpy(fields, schema->fields, position * sizeof(DataField));
+	memcpy(fields + position + 1, schema->fields + position, (schema->nfields - position) * sizeof(DataField));
+	schema->fields = fields;
+	schema->nfields++;
+	set_new_field(schema, position, field);
+	shift_key(schema->partition_keys, schema->npartition_keys, position);
+	shift_key(schema->primary_keys, schema->nprimary_keys, position);
+	shift_key(schema->trimmed_keys, schema->ntrimmed_keys, position);
+}
+
+void
+schema_replace_field(TableSchema *schema, int position, const DataField *field)
+{
+	set_new_field(schema, position, field);
+}
+
+void
+schema_retype_field(TableSchema *schema, int position, const DataType *type)
+{
+	bool		nullable = schema->fields[position].type->nullable;
+
+	schema->fields[position].type = copy_type(type);
+	schema->fields[position].type->nullable = nullable;
+}
+
+/* Names, one of them changed, as a list in one text. */
+static char *
+replace_name(const char *names, const char *old_name, const char *new_name)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	foreach(cell, schema_split_names(names))
+		appendStringInfo(&text, "%s%s", text.len > 0 ? "," : "",
+						 strcmp(lfirst(cell), old_name) == 0 ? new_name : (const char *) lfirst(cell));
+	return text.data;
+}
+
+static bool
+lists_columns(const char *key)
+{
+	size_t		length = strlen(key);
+
+	return strcmp(key, "bucket-key") == 0 || (length > 8 && strcmp(key + length - 8, ".columns") == 0);
+}
+
+void
+schema_rename_field(TableSchema *schema, int position, const char *name)
+{
+	const char *old_name = schema->fields[position].name;
+	char	   *prefix = psprintf("fields.%s.", old_name);
+	ListCell   *cell;
+
+	foreach(cell, schema->options)
+	{
+		OptionPair *option = lfirst(cell);
+
+		if (lists_columns(option->key))
+			option->value = replace_name(option->value, old_name, name);
+		else if (strncmp(option->key, prefix, strlen(prefix)) == 0)
+			option->key = psprintf("fields.%s.%s", name, option->key + strlen(prefix));
+	}
+	schema->fields[position].name = pstrdup(name);
 }

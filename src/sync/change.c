@@ -236,7 +236,7 @@ change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const 
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
-	relation_map_prepare(stream->map, source, relation);
+	relation_map_prepare(stream->map, source, relation, change->lsn);
 	if (stream->sync->history)
 		history_apply(stream, source, change);
 	else

@@ -1,24 +1,39 @@
 /*
  * column_change.c
- *		Columns of a source that have changed since the lake table was made.
+ *		Columns of a source that are not those of its lake table any more.
  *
- * A column that is added is null in all rows that exist, unless it came with a
- * value for them: these values are not in the WAL, so the table is copied
- * again.  The lake table changes first, then the catalog; after a crash in
- * between, the stream meets the change again, and finds the lake's new field.
+ * A field of the lake table knows its source column by number, so a column
+ * that is renamed stays the same.  Types are changed in place if that changes
+ * no value that the lake has: the readers of older files see to it.  Values
+ * that the rows got from elsewhere are not in the WAL: those of a new column
+ * with a default, or of a column that was computed anew.  Then the table is
+ * copied again, unless the lake keeps rows that the source has not.
  */
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/pg_class.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
-#include "utils/snapmgr.h"
 
-#include "lake/schema.h"
+#include "columnar/cast.h"
 #include "sync/column_change.h"
 #include "sync/history.h"
 #include "sync/published.h"
 #include "sync/source.h"
+
+/* One comparison of a source with its lake table. */
+typedef struct Comparison
+{
+	const SyncRecord *sync;
+	const SyncTableRecord *record;
+	const TableSchema *schema;
+	TupleDesc	source;
+	AttrNumber *published;
+	int			npublished;
+	bool		before_copy;
+	ColumnChange *change;
+} Comparison;
 
 int
 source_field_count(const TableSchema *schema, bool history)
@@ -34,7 +49,42 @@ source_column_of_field(const SyncTableRecord *record, TupleDesc source, int fiel
 	if (field >= record->ncolumns)
 		return 0;
 	number = record->columns[field];
-	return number > source->natts || TupleDescAttr(source, number - 1)->attisdropped ? 0 : number;
+	return number == 0 || number > source->natts || TupleDescAttr(source, number - 1)->attisdropped ? 0 : number;
+}
+
+ColumnChange *
+column_change_make(const SyncTableRecord *record, ColumnChangeKind kind, char *reason)
+{
+	ColumnChange *change = palloc0(sizeof(ColumnChange));
+
+	change->record = record;
+	change->kind = kind;
+	change->reason = reason;
+	change->column_list = record->column_list;
+	change->ncolumns = record->ncolumns;
+	change->columns = palloc(sizeof(AttrNumber) * (record->ncolumns + MaxHeapAttributeNumber));
+	memcpy(change->columns, record->columns, sizeof(AttrNumber) * record->ncolumns);
+	return change;
+}
+
+/* The change asks for this, too.  What asks for most gives the reason. */
+static void
+ask(ColumnChange *change, ColumnChangeKind kind, char *reason)
+{
+	if (kind > change->kind)
+		change->reason = reason;
+	else if (kind == change->kind)
+		change->reason = change->reason ? psprintf("%s %s", change->reason, reason) : reason;
+	change->kind = Max(kind, change->kind);
+}
+
+/* The lake's next schema, to be changed. */
+static TableSchema *
+next_schema(Comparison *comparison)
+{
+	if (comparison->change->schema == NULL)
+		comparison->change->schema = schema_next(comparison->schema);
+	return comparison->change->schema;
 }
 
 static bool
@@ -50,224 +100,366 @@ field_is_key(const TableSchema *schema, int field)
 	return false;
 }
 
-/* What is wrong with a column that has a field, or NULL. */
-static char *
-known_column_problem(const SyncTableRecord *record, TupleDesc source, const TableSchema *schema, int field)
+/* Are all values of one type, as readers of older files get them, the same in the other? */
+static bool
+type_is_wider(const DataType *from, const DataType *to)
 {
-	const DataField *wanted = &schema->fields[field];
-	AttrNumber	number = source_column_of_field(record, source, field);
-	Form_pg_attribute column;
-	DataType   *type;
+	if (cast_is_widening(from, to))
+		return true;
+	switch (to->root)
+	{
+		case TYPE_DOUBLE:
+			return from->root == TYPE_FLOAT;
+		case TYPE_DECIMAL:
+			return from->root == TYPE_DECIMAL && to->scale >= from->scale &&
+				to->precision - to->scale >= from->precision - from->scale;
+		case TYPE_VARCHAR:
+			return from->root == TYPE_VARCHAR && to->length >= from->length;
+		case TYPE_TIMESTAMP:
+		case TYPE_TIMESTAMP_LTZ:
+			return from->root == to->root && to->precision >= from->precision;
+		default:
+			return false;
+	}
+}
 
-	if (number == 0)
-		return field_is_key(schema, field) ? psprintf("Column \"%s\" of the key is not there any more.", wanted->name) : NULL;
-	column = TupleDescAttr(source, number - 1);
-	if (strcmp(NameStr(column->attname), wanted->name) != 0)
-		return psprintf("Column \"%s\" is called \"%s\" now.", wanted->name, NameStr(column->attname));
-	type = source_lake_type(wanted->name, column->atttypid, column->atttypmod, true);
-	if (!type_equal(type, wanted->type))
-		return psprintf("Column \"%s\" would be %s now, but is %s in the lake.",
-						wanted->name, type_to_text(type), type_to_text(wanted->type));
-	return NULL;
+static void
+compare_type(Comparison *comparison, int field, Form_pg_attribute column)
+{
+	const DataField *known = &comparison->schema->fields[field];
+	DataType   *type = source_lake_type(known->name, column->atttypid, column->atttypmod, true);
+	DataField	replacement = {.name = known->name, .type = type};
+	char	   *reason;
+
+	if (type_equal(type, known->type))
+		return;
+	reason = psprintf("Column \"%s\" would be %s now, but is %s in the lake.",
+					  known->name, type_to_text(type), type_to_text(known->type));
+	if (field_is_key(comparison->schema, field))
+	{
+		ask(comparison->change, CHANGE_PAUSE, psprintf("%s It is part of the key, whose types cannot change.", reason));
+		comparison->change->cure = "remove the lake table and call streamhouse.resync_table";
+	}
+	else if (type_is_wider(known->type, type))
+	{
+		schema_retype_field(next_schema(comparison), field, type);
+		ask(comparison->change, CHANGE_FOLLOW, reason);
+	}
+	else
+	{
+		if (comparison->before_copy)
+			schema_replace_field(next_schema(comparison), field, &replacement);
+		ask(comparison->change, CHANGE_COPY, reason);
+	}
+}
+
+/* A column that has a field. */
+static void
+compare_column(Comparison *comparison, int field)
+{
+	ColumnChange *change = comparison->change;
+	const DataField *known = &comparison->schema->fields[field];
+	AttrNumber	number = comparison->record->columns[field];
+	Form_pg_attribute column;
+	bool		evolves = comparison->sync->on_schema_change != SCHEMA_CHANGE_IGNORE;
+
+	if (number == 0 || number > comparison->source->natts)
+		return;
+	column = TupleDescAttr(comparison->source, number - 1);
+	if (column->attisdropped)
+	{
+		if (field_is_key(comparison->schema, field) || !evolves)
+			return;				/* the key is compared as a whole */
+		change->columns[field] = 0;
+		ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" was dropped, and is null in the lake from now on.", known->name));
+		return;
+	}
+	if (!attribute_is_among(comparison->published, comparison->npublished, number))
+	{
+		ask(change, CHANGE_PAUSE, psprintf("Column \"%s\" is not published any more.", known->name));
+		change->cure = "remove the lake table and call streamhouse.resync_table";
+		return;
+	}
+	if (!evolves)
+		return;
+	compare_type(comparison, field, column);
+	if (strcmp(NameStr(column->attname), known->name) != 0)
+	{
+		schema_rename_field(next_schema(comparison), field, NameStr(column->attname));
+		ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" is called \"%s\" now.", known->name, NameStr(column->attname)));
+	}
 }
 
 /* May rows that existed have got a value when the column was added? */
 static bool
-column_came_with_values(TupleDesc source, Form_pg_attribute column)
+column_came_with_values(Form_pg_attribute column)
 {
 	return column->atthasdef || column->atthasmissing || column->attidentity != '\0' ||
 		column->attgenerated != '\0' || get_typdefault(column->atttypid) != NULL;
 }
 
-/* The same of a column that has none; field is its place to be. */
-static char *
-new_column_problem(const ColumnChange *change, TupleDesc source, Form_pg_attribute column, const TableSchema *schema,
-				   int field)
+/* History keeps what was: there the rows that existed did not have the column. */
+static void
+ask_for_values(Comparison *comparison, Form_pg_attribute column)
 {
 	const char *name = NameStr(column->attname);
-	int			taken = schema_field(schema, name);
 
-	if (change->column_list)
-		return psprintf("Column \"%s\" is published now, and rows may have had values in it before.", name);
-	if (column_came_with_values(source, column))
-		return psprintf("Column \"%s\" was added with a default, whose values in the rows that existed are not in the WAL.", name);
-	if (schema_name_is_reserved(name))
-		return psprintf("Column \"%s\" is new, and its name is reserved in the lake.", name);
-	if (taken >= 0 && taken != field)
-		return psprintf("Column \"%s\" is new, and the lake table has another column of that name.", name);
+	if (comparison->sync->history)
+		return;
+	if (comparison->change->column_list)
+		ask(comparison->change, CHANGE_COPY,
+			psprintf("Column \"%s\" is published now, and rows may have had values in it before.", name));
+	else if (column_came_with_values(column))
+		ask(comparison->change, CHANGE_COPY,
+			psprintf("Column \"%s\" was added with a default, whose values in the rows that existed are not in the WAL.", name));
+}
+
+/* Is the field at its place already, as after a crash? */
+static bool
+field_is_there(const Comparison *comparison, int position, const DataField *wanted)
+{
+	const DataField *field = &comparison->schema->fields[position];
+
+	return position < source_field_count(comparison->schema, comparison->sync->history) &&
+		strcmp(field->name, wanted->name) == 0 && type_equal(field->type, wanted->type) && field->type->nullable;
+}
+
+/* A column that has no field. */
+static void
+take_new_column(Comparison *comparison, Form_pg_attribute column)
+{
+	ColumnChange *change = comparison->change;
+	DataField	field = {.name = pstrdup(NameStr(column->attname))};
+	int			position = change->ncolumns;
+
+	if (schema_name_is_reserved(field.name))
+	{
+		ask(change, CHANGE_PAUSE, psprintf("Column \"%s\" is new, and its name is reserved in the lake.", field.name));
+		change->cure = "rename the column and call streamhouse.resync_table";
+		return;
+	}
+	field.type = source_lake_type(field.name, column->atttypid, column->atttypmod, true);
+	if (!field_is_there(comparison, position, &field))
+		schema_add_field(next_schema(comparison), position, &field);
+	change->columns[change->ncolumns++] = column->attnum;
+	ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" is new.", field.name));
+	ask_for_values(comparison, column);
+}
+
+/* A name that the schema does not have, for a column whose source is gone. */
+static char *
+retired_name(const TableSchema *schema, const char *name)
+{
+	char	   *result = psprintf("%s_dropped", name);
+	int			n;
+
+	for (n = 2; schema_field(schema, result) >= 0; n++)
+		result = psprintf("%s_dropped%d", name, n);
+	return result;
+}
+
+/* Two fields have one name: that of a column which was dropped gives way. */
+static void
+settle_name(Comparison *comparison, int a, int b)
+{
+	ColumnChange *change = comparison->change;
+	bool		a_is_gone = a < change->ncolumns && change->columns[a] == 0;
+	bool		b_is_gone = b < change->ncolumns && change->columns[b] == 0;
+
+	if (a_is_gone || b_is_gone)
+		schema_rename_field(change->schema, a_is_gone ? a : b,
+							retired_name(change->schema, change->schema->fields[a].name));
+	else
+	{
+		ask(change, CHANGE_PAUSE, psprintf("The lake table has another column \"%s\".", change->schema->fields[a].name));
+		change->cure = "rename the column and call streamhouse.resync_table";
+	}
+}
+
+static void
+settle_names(Comparison *comparison)
+{
+	const TableSchema *schema = comparison->change->schema;
+	int			i;
+	int			k;
+
+	if (schema == NULL)
+		return;
+	for (i = 0; i < schema->nfields; i++)
+	{
+		for (k = 0; k < i; k++)
+		{
+			if (strcmp(schema->fields[i].name, schema->fields[k].name) == 0)
+				settle_name(comparison, i, k);
+		}
+	}
+}
+
+/* The columns of an index, or of none. */
+static Bitmapset *
+index_columns(Oid index_oid)
+{
+	Bitmapset  *columns = NULL;
+	Relation	index = OidIsValid(index_oid) ? RelationIdGetRelation(index_oid) : NULL;
+	int			i;
+
+	if (index == NULL)
+		return NULL;
+	for (i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		columns = bms_add_member(columns, index->rd_index->indkey.values[i]);
+	RelationClose(index);
+	return columns;
+}
+
+static char *
+column_names(TupleDesc source, const Bitmapset *columns)
+{
+	StringInfoData names;
+	int			number = -1;
+
+	initStringInfo(&names);
+	while ((number = bms_next_member(columns, number)) >= 0)
+		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", NameStr(TupleDescAttr(source, number - 1)->attname));
+	return names.data;
+}
+
+static char *
+lake_key_names(const TableSchema *schema)
+{
+	StringInfoData names;
+	int			i;
+
+	initStringInfo(&names);
+	for (i = 0; i < schema->nprimary_keys; i++)
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", schema->fields[schema->primary_keys[i]].name);
+	return names.data;
+}
+
+/* Is a row identified by the columns that are the lake table's key? */
+static void
+compare_key(Comparison *comparison, Relation source)
+{
+	const TableSchema *schema = comparison->schema;
+	Bitmapset  *lake_key = NULL;
+	Bitmapset  *key;
+	int			i;
+
+	if (schema->nprimary_keys == 0)
+		return;
+	for (i = 0; i < schema->nprimary_keys; i++)
+		lake_key = bms_add_member(lake_key, comparison->record->columns[schema->primary_keys[i]]);
+	key = index_columns(source_key_index(source));
+	if (bms_equal(lake_key, key))
+		return;
+	ask(comparison->change, CHANGE_PAUSE,
+		psprintf("Its key, or its replica identity, is another one: (%s) now, and (%s) in the lake, where keys cannot change.",
+				 column_names(comparison->source, key), lake_key_names(schema)));
+	comparison->change->cure = "remove the lake table and call streamhouse.resync_table";
+}
+
+/* May the lake's rows be replaced by the source's?  The reason why not, or NULL. */
+static const char *
+copy_obstacle(const SyncRecord *sync)
+{
+	const PublicationActions *actions = &published_find(sync->publication)->pubactions;
+
+	if (sync->history)
+		return "The history in the lake cannot be copied again.";
+	if (!actions->pubinsert || !actions->pubupdate || !actions->pubdelete || !actions->pubtruncate)
+		return "The table is not copied again by itself, because the publication leaves out some operations: the lake may have rows that the source has not.";
 	return NULL;
 }
 
+/* What the policy makes of a change. */
 static void
-add_column(ColumnChange *change, Form_pg_attribute column)
+apply_policy(const SyncRecord *sync, ColumnChange *change)
 {
-	DataField  *field = &change->fields[change->nadded];
+	const char *obstacle;
 
-	field->name = pstrdup(NameStr(column->attname));
-	field->type = source_lake_type(field->name, column->atttypid, column->atttypmod, true);
-	change->numbers[change->nadded++] = column->attnum;
+	if (change->kind == CHANGE_COPY && (obstacle = copy_obstacle(sync)) != NULL)
+		ask(change, CHANGE_PAUSE, psprintf("%s %s", change->reason, obstacle));
+	if (change->reason == NULL)
+		return;
+	if (sync->on_schema_change == SCHEMA_CHANGE_PAUSE && change->kind < CHANGE_PAUSE)
+		change->kind = CHANGE_PAUSE;
+	if (sync->on_schema_change == SCHEMA_CHANGE_STOP)
+		change->kind = CHANGE_STOP;
 }
 
-/* Columns that are published and have no field. */
 static void
-find_new_columns(ColumnChange *change, TupleDesc source, const AttrNumber *published, int npublished,
-				 const TableSchema *schema)
+compare(Comparison *comparison, Relation source, bool with_key)
 {
-	const SyncTableRecord *record = change->record;
+	const SyncTableRecord *record = comparison->record;
+	const Publication *publication = published_find(comparison->sync->publication);
 	int			i;
 
-	change->numbers = palloc(sizeof(AttrNumber) * Max(npublished, 1));
-	change->fields = palloc0(sizeof(DataField) * Max(npublished, 1));
-	for (i = 0; i < npublished && change->problem == NULL; i++)
+	comparison->source = RelationGetDescr(source);
+	comparison->published = published_columns(publication, source, &comparison->npublished);
+	comparison->change = column_change_make(record, CHANGE_NONE, NULL);
+	comparison->change->column_list = record->column_list || published_has_column_list(publication, source);
+	if (with_key)
+		compare_key(comparison, source);
+	for (i = 0; i < record->ncolumns; i++)
+		compare_column(comparison, i);
+	for (i = 0; i < comparison->npublished && comparison->sync->on_schema_change != SCHEMA_CHANGE_IGNORE; i++)
 	{
-		Form_pg_attribute column = TupleDescAttr(source, published[i] - 1);
-
-		if (attribute_is_among(record->columns, record->ncolumns, published[i]))
-			continue;
-		change->problem = new_column_problem(change, source, column, schema, record->ncolumns + change->nadded);
-		add_column(change, column);
+		if (!attribute_is_among(record->columns, record->ncolumns, comparison->published[i]))
+			take_new_column(comparison, TupleDescAttr(comparison->source, comparison->published[i] - 1));
 	}
-}
-
-/*
- * Is a row identified by the columns that are the lake table's key?  With all
- * columns in the WAL (REPLICA IDENTITY FULL) it does not matter.  The initial
- * copy has compared the keys themselves.
- */
-static bool
-key_is_identity(const SyncTableRecord *record, const TableSchema *schema, Relation source)
-{
-	Bitmapset  *identity;
-	int			i;
-
-	if (schema->nprimary_keys == 0 || !HistoricSnapshotActive())
-		return true;
-	identity = RelationGetIdentityKeyBitmap(source);
-	if (identity == NULL)
-		return true;
-	for (i = 0; i < schema->nprimary_keys; i++)
-	{
-		AttrNumber	number = record->columns[schema->primary_keys[i]];
-
-		if (!bms_is_member(number - FirstLowInvalidHeapAttributeNumber, identity))
-			return false;
-	}
-	return bms_num_members(identity) == schema->nprimary_keys;
-}
-
-/* Columns that have a field. */
-static void
-check_known_columns(ColumnChange *change, TupleDesc source, const AttrNumber *published, int npublished,
-					const TableSchema *schema)
-{
-	const SyncTableRecord *record = change->record;
-	int			i;
-
-	for (i = 0; i < record->ncolumns && change->problem == NULL; i++)
-	{
-		AttrNumber	number = source_column_of_field(record, source, i);
-
-		change->problem = known_column_problem(record, source, schema, i);
-		if (change->problem == NULL && number != 0 && !attribute_is_among(published, npublished, number))
-			change->problem = psprintf("Column \"%s\" is not published any more.", schema->fields[i].name);
-	}
+	settle_names(comparison);
+	if (comparison->change->kind == CHANGE_NONE && comparison->change->column_list != record->column_list)
+		comparison->change->kind = CHANGE_FOLLOW;
 }
 
 ColumnChange *
-column_change_find(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation source)
+column_change_find(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation source,
+				   bool with_key)
 {
-	ColumnChange *change = palloc0(sizeof(ColumnChange));
-	const Publication *publication = published_find(sync->publication);
-	TupleDesc	desc = RelationGetDescr(source);
-	int			npublished;
-	AttrNumber *published = published_columns(publication, source, &npublished);
+	Comparison	comparison = {.sync = sync, .record = record, .schema = schema};
 
-	change->record = record;
-	change->column_list = record->column_list || published_has_column_list(publication, source);
-	check_known_columns(change, desc, published, npublished, schema);
-	if (change->problem == NULL && !key_is_identity(record, schema, source))
-		change->problem = pstrdup("Its key, or its replica identity, is another one.");
-	find_new_columns(change, desc, published, npublished, schema);
-	if (change->problem || change->nadded > 0 || change->column_list != record->column_list)
-		return change;
-	pfree(change);
-	return NULL;
+	compare(&comparison, source, with_key);
+	apply_policy(sync, comparison.change);
+	return comparison.change->kind == CHANGE_NONE ? NULL : comparison.change;
+}
+
+ColumnChange *
+column_change_before_copy(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema,
+						  Relation source)
+{
+	Comparison	comparison = {.sync = sync, .record = record, .schema = schema, .before_copy = true};
+
+	compare(&comparison, source, true);
+	return comparison.change->kind == CHANGE_NONE ? NULL : comparison.change;
+}
+
+ColumnChange *
+column_change_of_values(const SyncRecord *sync, const SyncTableRecord *record, TupleDesc source, List *numbers)
+{
+	ColumnChange *change = column_change_make(record, CHANGE_NONE, NULL);
+	ListCell   *cell;
+
+	foreach(cell, numbers)
+	{
+		AttrNumber	number = lfirst_int(cell);
+
+		if (number >= 1 && number <= source->natts && attribute_is_among(record->columns, record->ncolumns, number))
+			ask(change, CHANGE_COPY, psprintf("Values of column \"%s\" have changed in rows that existed, by a change of its type or expression.",
+											  NameStr(TupleDescAttr(source, number - 1)->attname)));
+	}
+	apply_policy(sync, change);
+	return change->kind == CHANGE_NONE ? NULL : change;
 }
 
 void
 column_change_raise(const ColumnChange *change)
 {
+	const char *hint = "Remove the lake table and call streamhouse.resync_table.";
+
+	if (change->kind == CHANGE_STOP)
+		hint = "Call streamhouse.alter_sync with on_schema_change => 'evolve', 'ignore' or 'pause', or undo the change.";
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("columns of table \"%s\" have changed", change->record->source_name),
-			 change->problem ? errdetail_internal("%s", change->problem) : 0,
-			 errhint("Remove the lake table and call streamhouse.resync_table.")));
-}
-
-static bool
-field_is_there(const TableSchema *schema, int position, int end, const DataField *wanted)
-{
-	const DataField *field = &schema->fields[position];
-
-	return position < end && strcmp(field->name, wanted->name) == 0 && type_equal(field->type, wanted->type) &&
-		field->type->nullable;
-}
-
-/* Add the fields that the lake table lacks, one schema for each. */
-static void
-extend_lake_table(const SyncRecord *sync, const ColumnChange *change, const char *warehouse)
-{
-	const char *name = change->record->lake_table;
-	LakeTable  *lake = lake_table_open(warehouse, sync->database, name, false);
-	int			i;
-
-	for (i = 0; i < change->nadded; i++)
-	{
-		int			position = change->record->ncolumns + i;
-		const TableSchema *schema = schema_load_latest(lake->location, false);
-
-		if (field_is_there(schema, position, source_field_count(schema, sync->history), &change->fields[i]))
-			continue;
-		if (!schema_publish(lake->location, schema_add_field(schema, position, &change->fields[i])))
-			ereport(ERROR,
-					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					 errmsg("lake table \"%s\" got another schema at the same time", lake->name)));
-	}
-}
-
-static void
-extend_record(const SyncRecord *sync, const ColumnChange *change)
-{
-	const SyncTableRecord *record = change->record;
-	int			ncolumns = record->ncolumns + change->nadded;
-	AttrNumber *columns = palloc(sizeof(AttrNumber) * ncolumns);
-
-	memcpy(columns, record->columns, sizeof(AttrNumber) * record->ncolumns);
-	memcpy(columns + record->ncolumns, change->numbers, sizeof(AttrNumber) * change->nadded);
-	sync_catalog_set_columns(sync->name, record, columns, ncolumns, change->column_list);
-}
-
-void
-column_change_follow(const SyncRecord *sync, const ColumnChange *change, const char *warehouse)
-{
-	const char *name = change->record->source_name;
-
-	if (change->problem)
-	{
-		ereport(LOG,
-				(errmsg("sync \"%s\" pauses table \"%s\" at %X/%X: its columns have changed",
-						sync->name, name, LSN_FORMAT_ARGS(change->commit_lsn)),
-				 errdetail_internal("%s", change->problem)));
-		sync_catalog_pause_table(sync->name, change->record, change->commit_lsn,
-								 psprintf("columns have changed: %s Changes from here on are not taken: remove the lake table and call streamhouse.resync_table.",
-										  change->problem));
-		return;
-	}
-	extend_lake_table(sync, change, warehouse);
-	extend_record(sync, change);
-	if (change->nadded > 0)
-		ereport(LOG,
-				(errmsg_plural("sync \"%s\" has added %d column to the lake table of \"%s\"",
-							   "sync \"%s\" has added %d columns to the lake table of \"%s\"",
-							   change->nadded, sync->name, change->nadded, name)));
+			 change->reason ? errdetail_internal("%s", change->reason) : 0,
+			 errhint("%s", hint)));
 }

@@ -94,11 +94,11 @@ scan_relation(TableCopy *copy, Relation relation)
 	TableScanDesc scan = table_beginscan(relation, GetActiveSnapshot(), 0, NULL);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	int64		rows = 0;
-	ColumnChange *change;
+	ColumnChange *change = row_source_change(copy->sync, copy->record, copy->lake->schema, relation, true);
 
-	copy->rows = row_source_make(copy->sync, copy->record, copy->lake->schema, relation, &change);
-	if (change && (change->problem || change->nadded > 0))
+	if (change && change->reason)
 		column_change_raise(change);
+	copy->rows = row_source_make(copy->sync, copy->record, copy->lake->schema, relation, NULL);
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		copy_row(copy, slot);

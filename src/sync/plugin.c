@@ -16,6 +16,7 @@
 #include "sync/output.h"
 #include "sync/plugin.h"
 #include "sync/stream.h"
+#include "sync/table_message.h"
 
 static bool serves_sync = false;
 
@@ -45,13 +46,6 @@ plugin_begin(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 	stream_of(context)->map->commit_lsn = transaction->final_lsn;
 }
 
-/* Does the lake lack the transaction's changes of a table of the sync? */
-static bool
-is_wanted(const SyncRelation *source, const ReorderBufferTXN *transaction)
-{
-	return source->table && transaction->end_lsn > source->table->applied;
-}
-
 static bool
 is_published(const PublicationActions *actions, const ReorderBufferChange *change)
 {
@@ -78,7 +72,7 @@ plugin_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Re
 	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
 	SyncRelation *source = relation_map_find(stream->map, relation);
 
-	if (is_wanted(source, transaction) && is_published(relation_map_actions(stream->map), change))
+	if (sync_table_is_wanted(source->table, transaction) && is_published(relation_map_actions(stream->map), change))
 		change_apply(stream, source, relation, change);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->change_context);
@@ -130,7 +124,7 @@ plugin_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, 
 	{
 		SyncRelation *source = relation_map_find(stream->map, relations[i]);
 
-		if (is_wanted(source, transaction) && is_published(relation_map_actions(stream->map), change))
+		if (sync_table_is_wanted(source->table, transaction) && is_published(relation_map_actions(stream->map), change))
 		{
 			if (source->table->record->source == RelationGetRelid(relations[i]))
 				truncate_table(stream, source, change);
@@ -158,6 +152,21 @@ plugin_commit(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XL
 	}
 }
 
+static void
+plugin_message(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr lsn, bool transactional,
+			   const char *prefix, Size size, const char *text)
+{
+	SyncStream *stream = stream_of(context);
+	MemoryContext old;
+
+	if (!transactional || strcmp(prefix, TABLE_MESSAGE_PREFIX) != 0)
+		return;
+	old = MemoryContextSwitchTo(stream->change_context);
+	table_message_apply(stream, transaction, lsn, table_message_parse(text, size));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->change_context);
+}
+
 void
 _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 {
@@ -170,5 +179,6 @@ _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 	callbacks->begin_cb = plugin_begin;
 	callbacks->change_cb = plugin_change;
 	callbacks->truncate_cb = plugin_truncate;
+	callbacks->message_cb = plugin_message;
 	callbacks->commit_cb = plugin_commit;
 }

@@ -39,6 +39,7 @@ typedef struct Preflight
 	const char *table;			/* being checked, or NULL */
 	List	   *problems;		/* PreflightProblem * */
 	List	   *published;		/* PublishedTable * */
+	List	   *left;			/* SyncTableRecord *: of the sync, and taken out or anew */
 } Preflight;
 
 /* A table as the publication has it. */
@@ -434,10 +435,17 @@ static SyncTableRecord *
 record_table(const Preflight *check, const PublishedTable *published, Relation relation)
 {
 	SyncTableRecord *record = palloc0(sizeof(SyncTableRecord));
+	ListCell   *cell;
 
 	record->source = published->relid;
 	record->source_name = published->name;
 	record->lake_table = pstrdup(RelationGetRelationName(relation));
+	foreach(cell, check->left)
+	{
+		/* the source may have got another name since; the lake table has not */
+		if (((SyncTableRecord *) lfirst(cell))->source == record->source)
+			record->lake_table = ((SyncTableRecord *) lfirst(cell))->lake_table;
+	}
 	record->columns = published_columns(check->publication, relation, &record->ncolumns);
 	record->column_list = published_has_column_list(check->publication, relation);
 	return record;
@@ -642,7 +650,7 @@ preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left)
 	ListCell   *cell;
 
 	check_surroundings(&check);
-	*left = leave_tables(&check, only);
+	*left = check.left = leave_tables(&check, only);
 	nkept = list_length(sync->tables);
 	if (OidIsValid(only) && !is_published(&check, only))
 		add_problem(&check, psprintf("the publication has no table \"%s\"", get_rel_name(only)), NULL);

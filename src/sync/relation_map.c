@@ -214,12 +214,38 @@ relation_map_find(RelationMap *map, Relation relation)
 }
 
 void
-relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation)
+relation_map_raise(RelationMap *map, ColumnChange *change, XLogRecPtr lsn)
 {
+	change->lsn = lsn;
+	map->change = change;
+	column_change_raise(change);
+}
+
+/* The lake has followed changes that come after lsn: rows before them are converted. */
+static bool
+lake_is_ahead(const SyncTable *table, XLogRecPtr lsn)
+{
+	return lsn < table->record->schema_lsn;
+}
+
+void
+relation_map_check(RelationMap *map, const SyncTable *table, Relation relation, XLogRecPtr lsn, bool with_key)
+{
+	ColumnChange *change;
+
+	if (lake_is_ahead(table, lsn))
+		return;
+	change = row_source_change(map->sync, table->record, table->lake->schema, relation, with_key);
+	if (change)
+		relation_map_raise(map, change, lsn);
+}
+
+void
+relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation, XLogRecPtr lsn)
+{
+	const SyncTable *table = entry->table;
 	MemoryContext old;
 	TupleDesc	desc;
-	RowSource  *rows;
-	ColumnChange *change;
 
 	if (entry->prepared)
 		return;
@@ -230,14 +256,8 @@ relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation)
 		entry->context = AllocSetContextCreate(map->context, "streamhouse sync relation", ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(entry->context);
 	entry->prepared = true;
-	rows = row_source_make(map->sync, entry->table->record, entry->table->lake->schema, relation, &change);
-	if (change)
-	{
-		change->commit_lsn = map->commit_lsn;
-		map->change = change;
-		column_change_raise(change);
-	}
-	entry->rows = rows;
+	relation_map_check(map, table, relation, lsn, true);
+	entry->rows = row_source_make(map->sync, table->record, table->lake->schema, relation, &map->change);
 	desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
 	entry->new_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	entry->old_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);

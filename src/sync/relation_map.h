@@ -80,10 +80,16 @@ extern RelationMap *relation_map_create(const SyncRecord *sync, const char *ware
 extern SyncRelation *relation_map_find(RelationMap *map, Relation relation);
 
 /*
- * Make the rest of the entry; ERROR when columns have changed, and then
- * map->change says how.  While decoding.
+ * Make the rest of the entry for a change at lsn; ERROR when columns have
+ * changed, and then map->change says how.  While decoding.
  */
-extern void relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation);
+extern void relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation, XLogRecPtr lsn);
+
+/* Only look whether columns have changed, as of lsn. */
+extern void relation_map_check(RelationMap *map, const SyncTable *table, Relation relation, XLogRecPtr lsn, bool with_key);
+
+/* Raise the change, after which the map's owner follows it. */
+extern void relation_map_raise(RelationMap *map, ColumnChange *change, XLogRecPtr lsn) pg_attribute_noreturn();
 
 /* What the publication publishes.  While decoding. */
 extern const PublicationActions *relation_map_actions(RelationMap *map);

@@ -7,6 +7,7 @@
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
@@ -29,12 +30,78 @@ column_of_partition(const RowSource *rows, Relation partition, const char *name)
 	return number;
 }
 
-static void
-init_encoder(ColumnEncoder *encoder, const RowSource *rows, const DataField *field, Form_pg_attribute column,
-			 UnrepresentablePolicy policy)
+/* Is it STRING, for the text of any value? */
+static bool
+type_is_text(const DataType *type)
 {
-	source_encoder_init(encoder, rows->name, field, column->atttypid, column->atttypmod);
-	column_encoder_set_policy(encoder, policy, "Call streamhouse.alter_sync with on_unrepresentable => 'clamp' or 'null'.");
+	return type->root == TYPE_VARCHAR && type->length == TYPE_MAX_LENGTH;
+}
+
+static void
+column_fits_not(const RowSource *rows, const DataField *field, Oid typid)
+{
+	ColumnChange *change = column_change_make(rows->record, CHANGE_PAUSE,
+											  psprintf("Column \"%s\" is of type %s now, whose values do not go into %s, its type in the lake.",
+													   field->name, format_type_be(typid), type_to_text(field->type)));
+
+	if (rows->misfit)
+		*rows->misfit = change;
+	column_change_raise(change);
+}
+
+/* A column whose type in the lake is not the one it would have. */
+static void
+init_conversion(RowSource *rows, int i, Form_pg_attribute column)
+{
+	const DataField *field = &rows->schema->fields[i];
+	int32		typmod = column->atttypmod;
+	Oid			typid = getBaseTypeAndTypmod(column->atttypid, &typmod);
+	Oid			result;
+
+	if (type_is_text(field->type))
+	{
+		column_encoder_init_text(&rows->encoders[i], rows->name, field->name, field->type, typid);
+		return;
+	}
+	rows->conversions[i] = value_conversion_make(typid, typmod, field->type, &result);
+	if (rows->conversions[i] == NULL)
+		column_fits_not(rows, field, typid);
+	rows->misfits[i] = column_change_make(rows->record, CHANGE_PAUSE,
+										  psprintf("A value of column \"%s\" does not fit %s, its type in the lake.",
+												   field->name, type_to_text(field->type)));
+	column_encoder_init(&rows->encoders[i], rows->name, field->name, field->type, result);
+}
+
+static void
+init_encoder(RowSource *rows, int i, Form_pg_attribute column, UnrepresentablePolicy policy)
+{
+	const DataField *field = &rows->schema->fields[i];
+
+	if (type_equal(source_lake_type(field->name, column->atttypid, column->atttypmod, true), field->type))
+		source_encoder_init(&rows->encoders[i], rows->name, field, column->atttypid, column->atttypmod);
+	else
+		init_conversion(rows, i, column);
+	column_encoder_set_policy(&rows->encoders[i], policy,
+							  "Call streamhouse.alter_sync with on_unrepresentable => 'clamp' or 'null'.");
+}
+
+Datum
+row_source_convert(RowSource *rows, int field, Datum value)
+{
+	const DataField *known = &rows->schema->fields[field];
+	Datum		result;
+
+	if (rows->misfit)
+		*rows->misfit = rows->misfits[field];
+	if (!value_conversion_apply(rows->conversions[field], value, &result))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a value of column \"%s\" of table \"%s\" does not fit %s, its type in the lake",
+						known->name, rows->name, type_to_text(known->type)),
+				 errhint("Call streamhouse.alter_sync with on_schema_change => 'evolve', and streamhouse.resync_table.")));
+	if (rows->misfit)
+		*rows->misfit = NULL;
+	return result;
 }
 
 static int *
@@ -77,41 +144,62 @@ init_columns(RowSource *rows, const SyncRecord *sync, const SyncTableRecord *rec
 
 	for (i = 0; i < rows->nfields; i++)
 	{
-		const DataField *field = &rows->schema->fields[i];
+		TupleDesc	desc = RelationGetDescr(source);
 
-		rows->columns[i] = source_column_of_field(record, RelationGetDescr(source), i);
+		rows->columns[i] = source_column_of_field(record, desc, i);
 		if (rows->columns[i] == 0)
 			continue;
 		if (source != relation)
-			rows->columns[i] = column_of_partition(rows, relation, field->name);
-		init_encoder(&rows->encoders[i], rows, field, TupleDescAttr(RelationGetDescr(relation), rows->columns[i] - 1),
-					 sync->on_unrepresentable);
+			rows->columns[i] = column_of_partition(rows, relation, NameStr(TupleDescAttr(desc, rows->columns[i] - 1)->attname));
+		init_encoder(rows, i, TupleDescAttr(RelationGetDescr(relation), rows->columns[i] - 1), sync->on_unrepresentable);
 	}
 	init_filter(rows, published_filter(publication, source, relation));
 }
 
+/* The source that a relation is, or belongs to. */
+static Relation
+open_source(const SyncTableRecord *record, Relation relation)
+{
+	Relation	source = RelationGetRelid(relation) == record->source ? relation : RelationIdGetRelation(record->source);
+
+	if (!RelationIsValid(source))
+		elog(ERROR, "could not open table \"%s\"", record->source_name);
+	return source;
+}
+
 RowSource *
 row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation relation,
-				ColumnChange **change)
+				ColumnChange **misfit)
 {
 	RowSource  *rows = palloc0(sizeof(RowSource));
-	bool		is_source = RelationGetRelid(relation) == record->source;
-	Relation	source = is_source ? relation : RelationIdGetRelation(record->source);
+	Relation	source = open_source(record, relation);
 
 	rows->name = record->source_name;
+	rows->record = record;
+	rows->misfit = misfit;
 	rows->schema = schema;
 	rows->nfields = source_field_count(schema, sync->history);
 	rows->columns = palloc(sizeof(AttrNumber) * rows->nfields);
 	rows->encoders = palloc0(sizeof(ColumnEncoder) * rows->nfields);
+	rows->conversions = palloc0(sizeof(ValueConversion *) * rows->nfields);
+	rows->misfits = palloc0(sizeof(ColumnChange *) * rows->nfields);
 	rows->order = encoding_order(schema);
-	if (!RelationIsValid(source))
-		elog(ERROR, "could not open table \"%s\"", record->source_name);
-	*change = column_change_find(sync, record, schema, source);
-	if (*change == NULL || (*change)->problem == NULL)
-		init_columns(rows, sync, record, source, relation);
-	if (!is_source)
+	init_columns(rows, sync, record, source, relation);
+	if (source != relation)
 		RelationClose(source);
 	return rows;
+}
+
+ColumnChange *
+row_source_change(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation relation,
+				  bool with_key)
+{
+	Relation	source = open_source(record, relation);
+	ColumnChange *change = column_change_find(sync, record, schema, source, with_key);
+
+	if (source != relation)
+		RelationClose(source);
+	return change;
 }
 
 bool

@@ -4,7 +4,8 @@
  *		their columns.
  *
  * The relation is the source of a sync's table, or a partition of it; columns
- * of partitions are found by name.  Used by the initial copy and the stream.
+ * of partitions are found by name.  Values of columns that have another type
+ * in the lake are converted.  Used by the initial copy and the stream.
  */
 #ifndef STREAMHOUSE_SYNC_ROW_SOURCE_H
 #define STREAMHOUSE_SYNC_ROW_SOURCE_H
@@ -17,6 +18,7 @@
 #include "fdw/types.h"
 #include "lake/schema.h"
 #include "sync/column_change.h"
+#include "sync/conversion.h"
 #include "sync/sync_catalog.h"
 
 typedef struct RowSource
@@ -26,6 +28,10 @@ typedef struct RowSource
 	int			nfields;		/* without those of history */
 	AttrNumber *columns;		/* of the relation, by field; 0: it has none, the field is null */
 	ColumnEncoder *encoders;	/* by field */
+	ValueConversion **conversions;	/* by field, before it is encoded; NULL: none */
+	ColumnChange **misfits;		/* by field: to be told when a value cannot be converted */
+	ColumnChange **misfit;		/* and where to; or NULL */
+	const SyncTableRecord *record;
 	int		   *order;			/* of the fields, when a row is encoded: the key's first */
 	ExprState  *filter;			/* rows for which this is true are replicated */
 	ExprContext *filter_context;	/* NULL: all are */
@@ -33,12 +39,15 @@ typedef struct RowSource
 } RowSource;
 
 /*
- * When the source's columns are not those of the lake table any more *change
- * says so; if there is a problem with that the result is of no use.  All is
- * allocated in CurrentMemoryContext.
+ * While a value is converted, or if a column cannot be, *misfit says what is
+ * wrong with it; misfit may be NULL.  Allocates in CurrentMemoryContext.
  */
 extern RowSource *row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema,
-								  Relation relation, ColumnChange **change);
+								  Relation relation, ColumnChange **misfit);
+
+/* column_change_find for the source that a relation is, or belongs to. */
+extern ColumnChange *row_source_change(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema,
+									   Relation relation, bool with_key);
 
 /* Is the row to be replicated? */
 extern bool row_source_passes(const RowSource *rows, TupleTableSlot *slot);
@@ -50,20 +59,27 @@ row_source_column(const RowSource *rows, int field)
 	return rows->columns[field] - 1;
 }
 
+/* A value of a field's column as one that its encoder takes. */
+extern Datum row_source_convert(RowSource *rows, int field, Datum value);
+
 /* Encode the next field in the order; n counts them. */
 static inline void
 row_source_encode(RowSource *rows, int n, const TupleTableSlot *slot, Scalar *row)
 {
 	int			field = rows->order[n];
 	int			column = row_source_column(rows, field);
+	Datum		value;
 
 	if (column < 0)
 	{
 		row[field].isnull = true;
 		return;
 	}
+	value = slot->tts_values[column];
 	rows->named_row = n >= rows->schema->nprimary_keys ? row : NULL;
-	column_encode(&rows->encoders[field], slot->tts_values[column], slot->tts_isnull[column], &row[field]);
+	if (rows->conversions[field] && !slot->tts_isnull[column])
+		value = row_source_convert(rows, field, value);
+	column_encode(&rows->encoders[field], value, slot->tts_isnull[column], &row[field]);
 	rows->named_row = NULL;
 }
 

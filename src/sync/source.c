@@ -36,11 +36,13 @@ array_element(Oid typid)
 	return OidIsValid(element) && get_array_type(element) == typid ? element : InvalidOid;
 }
 
-/* Is a value, or are an array's elements, kept as the text that the type's output function prints? */
-static bool
-kept_as_text(Oid typid, int32 typmod)
+bool
+source_keeps_text(Oid typid, int32 typmod)
 {
-	Oid			element = array_element(typid);
+	Oid			element;
+
+	typid = getBaseTypeAndTypmod(typid, &typmod);
+	element = array_element(typid);
 
 	if (OidIsValid(element))
 		typid = getBaseTypeAndTypmod(element, &typmod);
@@ -52,7 +54,7 @@ source_atom(const char *column, Oid typid, int32 typmod, bool nullable)
 {
 	if (typid == OIDOID)
 		return type_make(TYPE_BIGINT, 0, 0, nullable);
-	if (kept_as_text(typid, typmod))
+	if (source_keeps_text(typid, typmod))
 		return type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, nullable);
 	return lake_type_of_sql(column, typid, typmod, nullable);
 }
@@ -69,7 +71,7 @@ source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable)
 		return source_atom(column, typid, typmod, nullable);
 
 	type = type_make_nested(TYPE_ARRAY, 1, nullable);
-	if (!kept_as_text(typid, typmod))
+	if (!source_keeps_text(typid, typmod))
 		element = getBaseTypeAndTypmod(element, &typmod);
 	type->children[0].type = source_atom(column, element, typmod, true);
 	return type;
@@ -79,23 +81,30 @@ void
 source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *field, Oid typid, int32 typmod)
 {
 	typid = getBaseTypeAndTypmod(typid, &typmod);
-	if (kept_as_text(typid, typmod))
+	if (source_keeps_text(typid, typmod))
 		column_encoder_init_text(encoder, table, field->name, field->type, typid);
 	else
 		column_encoder_init(encoder, table, field->name, field->type, typid);
 }
 
+Oid
+source_key_index(Relation relation)
+{
+	Oid			replica_index = RelationGetReplicaIndex(relation);
+
+	return relation->rd_rel->relreplident == REPLICA_IDENTITY_INDEX ? replica_index :
+		RelationGetPrimaryKeyIndex(relation, false);
+}
+
 AttrNumber *
 source_key(Relation relation, int *nkeys)
 {
-	Oid			index_oid = RelationGetReplicaIndex(relation);
+	Oid			index_oid = source_key_index(relation);
 	AttrNumber *key;
 	Relation	index;
 	int			i;
 
 	*nkeys = 0;
-	if (relation->rd_rel->relreplident != REPLICA_IDENTITY_INDEX)
-		index_oid = RelationGetPrimaryKeyIndex(relation, false);
 	if (!OidIsValid(index_oid))
 		return NULL;
 
@@ -226,11 +235,15 @@ bool
 source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
 					LakeTable *lake, const char *commit_user)
 {
-	TableSchema *wanted = source_lake_schema(relation, columns, ncolumns, history, NIL);
+	TableSchema *wanted;
 	LakeSnapshot *newest;
 	int			i;
 
 	options_check_replicable(lake->schema, lake->options, lake->name);
+	if (snapshot_latest_of_user(lake->location, commit_user, 0) != NULL)
+		return true;
+
+	wanted = source_lake_schema(relation, columns, ncolumns, history, NIL);
 	if (lake->schema->nfields != wanted->nfields)
 		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, wanted->nfields));
 	if (lake->schema->nprimary_keys != wanted->nprimary_keys)
@@ -245,11 +258,7 @@ source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, 
 	}
 
 	newest = snapshot_load_latest(lake->location);
-	if (newest == NULL)
-		return false;
-	if (snapshot_latest_of_user(lake->location, commit_user, 0) != NULL)
-		return true;
-	if (newest->total_record_count != 0)
+	if (newest != NULL && newest->total_record_count != 0)
 		target_differs(relation, lake, "It has rows that the sync did not write.");
 	return false;
 }

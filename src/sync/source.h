@@ -20,6 +20,9 @@
  */
 extern AttrNumber *source_key(Relation relation, int *nkeys);
 
+/* The index of that key, or InvalidOid. */
+extern Oid	source_key_index(Relation relation);
+
 /* Attribute numbers of the columns that are there. */
 extern AttrNumber *source_columns(Relation relation, int *ncolumns);
 
@@ -30,6 +33,9 @@ extern bool attribute_is_among(const AttrNumber *numbers, int count, AttrNumber 
  * the type's output function prints; of arrays the same for their elements.
  */
 extern DataType *source_lake_type(const char *column, Oid typid, int32 typmod, bool nullable);
+
+/* Is a value, or are an array's elements, kept as the text that the type's output function prints? */
+extern bool source_keeps_text(Oid typid, int32 typmod);
 
 /* The encoder for it.  Allocates in CurrentMemoryContext. */
 extern void source_encoder_init(ColumnEncoder *encoder, const char *table, const DataField *field,
@@ -45,9 +51,10 @@ extern TableSchema *source_lake_schema(Relation relation, const AttrNumber *colu
 									   List *options);
 
 /*
- * ERROR unless the lake table is one that this sync may fill: its columns and
- * key are the source's, it can be written, and it is empty or was begun by
- * this commit user.  True in the last case: what it has is to be replaced.
+ * ERROR unless the lake table is one that this sync may fill: it can be
+ * written, and it was begun by this commit user, or is empty and has the
+ * source's columns and key.  True in the first case: what it has is to be
+ * replaced, and its columns are those of the record (column_change_align).
  */
 extern bool source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
 								LakeTable *lake, const char *commit_user);

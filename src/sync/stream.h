@@ -56,6 +56,13 @@ typedef struct SyncStream
 /* Decode and commit until the worker is asked to stop. */
 extern void stream_run(SyncStream *stream);
 
+/* Does the lake lack the transaction's changes of a table of the sync?  NULL: it is of no concern. */
+static inline bool
+sync_table_is_wanted(const SyncTable *table, const ReorderBufferTXN *transaction)
+{
+	return table && transaction->end_lsn > table->applied;
+}
+
 /* apply.c */
 
 /* Append a row to the table's writer. */

@@ -20,7 +20,7 @@
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
-	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied, on_unrepresentable, history"
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied, on_unrepresentable, history, on_schema_change"
 
 static Datum
 tuple_value(uint64 row, int column, bool *isnull)
@@ -100,6 +100,29 @@ unrepresentable_policy_parse(const char *text)
 	return UNREPRESENTABLE_ERROR;	/* keep compiler quiet */
 }
 
+static const char *const schema_policy_names[] = {
+	[SCHEMA_CHANGE_EVOLVE] = "evolve",
+	[SCHEMA_CHANGE_IGNORE] = "ignore",
+	[SCHEMA_CHANGE_PAUSE] = "pause",
+	[SCHEMA_CHANGE_STOP] = "stop"
+};
+
+SchemaChangePolicy
+schema_change_policy_parse(const char *text)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(schema_policy_names); i++)
+	{
+		if (strcmp(text, schema_policy_names[i]) == 0)
+			return (SchemaChangePolicy) i;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("\"on_schema_change\" must be \"evolve\", \"ignore\", \"pause\" or \"stop\", not \"%s\"", text)));
+	return SCHEMA_CHANGE_EVOLVE;	/* keep compiler quiet */
+}
+
 /* One option's value as text; jsonb strings come without quotes. */
 static char *
 option_value_text(const char *key, const JsonbValue *value)
@@ -168,6 +191,7 @@ sync_of_row(uint64 row)
 	sync->copied = DatumGetBool(tuple_datum(row, 9));
 	sync->on_unrepresentable = unrepresentable_policy_parse(TextDatumGetCString(tuple_datum(row, 10)));
 	sync->history = DatumGetBool(tuple_datum(row, 11));
+	sync->on_schema_change = schema_change_policy_parse(TextDatumGetCString(tuple_datum(row, 12)));
 	return sync;
 }
 
@@ -189,6 +213,7 @@ table_of_row(uint64 row)
 	table->copied = DatumGetBool(tuple_datum(row, 5));
 	table->column_list = DatumGetBool(tuple_datum(row, 6));
 	table->paused = DatumGetBool(tuple_datum(row, 7));
+	table->schema_lsn = DatumGetLSN(tuple_datum(row, 8));
 	return table;
 }
 
@@ -205,7 +230,7 @@ load_tables(SyncRecord *sync, MemoryContext context)
 
 	values[0] = CStringGetTextDatum(sync->name);
 	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
-			" t.column_list, t.error IS NOT NULL"
+			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0')"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 ORDER BY t.source::oid",
@@ -355,8 +380,8 @@ void
 sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 {
 	CatalogAccess access;
-	Oid			types[9] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID};
-	Datum		values[9];
+	Oid			types[10] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID, TEXTOID};
+	Datum		values[10];
 	ListCell   *cell;
 
 	catalog_enter(&access);
@@ -369,9 +394,10 @@ sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 	values[6] = options;
 	values[7] = CStringGetTextDatum(policy_names[sync->on_unrepresentable]);
 	values[8] = BoolGetDatum(sync->history);
+	values[9] = CStringGetTextDatum(schema_policy_names[sync->on_schema_change]);
 	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options,"
-			" on_unrepresentable, history) VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9)",
-			SPI_OK_INSERT, 9, types, values);
+			" on_unrepresentable, history, on_schema_change) VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9, $10)",
+			SPI_OK_INSERT, 10, types, values);
 	foreach(cell, sync->tables)
 		insert_table(sync->name, lfirst(cell));
 	catalog_leave(&access);
@@ -392,12 +418,13 @@ execute_about(const char *query, int expected, const char *sync)
 }
 
 void
-sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy)
+sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy,
+				   const SchemaChangePolicy *on_schema_change)
 {
 	CatalogAccess access;
-	Oid			types[3] = {TEXTOID, INTERVALOID, TEXTOID};
-	Datum		values[3] = {0};
-	char		nulls[] = "   ";
+	Oid			types[4] = {TEXTOID, INTERVALOID, TEXTOID, TEXTOID};
+	Datum		values[4] = {0};
+	char		nulls[] = "    ";
 
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(name);
@@ -409,9 +436,14 @@ sync_catalog_alter(const char *name, const Datum *flush_interval, const Unrepres
 		values[2] = CStringGetTextDatum(policy_names[*policy]);
 	else
 		nulls[2] = 'n';
+	if (on_schema_change)
+		values[3] = CStringGetTextDatum(schema_policy_names[*on_schema_change]);
+	else
+		nulls[3] = 'n';
 	if (SPI_execute_with_args("UPDATE streamhouse.sync SET flush_interval = coalesce($2, flush_interval),"
-							  " on_unrepresentable = coalesce($3, on_unrepresentable) WHERE name = $1",
-							  3, types, values, nulls, false, 0) != SPI_OK_UPDATE)
+							  " on_unrepresentable = coalesce($3, on_unrepresentable),"
+							  " on_schema_change = coalesce($4, on_schema_change) WHERE name = $1",
+							  4, types, values, nulls, false, 0) != SPI_OK_UPDATE)
 		elog(ERROR, "could not alter sync \"%s\"", name);
 	catalog_leave(&access);
 }
@@ -480,38 +512,55 @@ sync_catalog_remove_table(const char *sync, const SyncTableRecord *table)
 	catalog_leave(&access);
 }
 
-/* Change the row of a table, if it is still the one that is known: $1 to $3 say which. */
+/*
+ * Change the row of a table, if it is still the one that is known: $1 to $3
+ * say which.
+ */
 static void
-update_table(const char *query, const char *sync, const SyncTableRecord *table, Oid type4, Datum value4,
-			 Oid type5, Datum value5)
+update_table(const char *query, const char *sync, const SyncTableRecord *table, int nvalues, const Oid *more_types,
+			 const Datum *more_values)
 {
 	CatalogAccess access;
-	Oid			types[5] = {TEXTOID, REGCLASSOID, INT2ARRAYOID, type4, type5};
-	Datum		values[5];
+	Oid			types[6] = {TEXTOID, REGCLASSOID, INT2ARRAYOID};
+	Datum		values[6];
 
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
 	values[2] = columns_array(table->columns, table->ncolumns);
-	values[3] = value4;
-	values[4] = value5;
-	execute(query, SPI_OK_UPDATE, 5, types, values);
+	memcpy(types + 3, more_types, sizeof(Oid) * nvalues);
+	memcpy(values + 3, more_values, sizeof(Datum) * nvalues);
+	execute(query, SPI_OK_UPDATE, 3 + nvalues, types, values);
 	catalog_leave(&access);
 }
 
 void
 sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns, int ncolumns,
-						 bool column_list)
+						 bool column_list, XLogRecPtr lsn)
 {
-	update_table("UPDATE streamhouse.sync_table SET columns = $4, column_list = $5"
-				 " WHERE sync = $1 AND source = $2 AND columns = $3 AND copied",
-				 sync, table, INT2ARRAYOID, columns_array(columns, ncolumns), BOOLOID, BoolGetDatum(column_list));
+	Oid			types[3] = {INT2ARRAYOID, BOOLOID, PG_LSNOID};
+	Datum		values[3] = {columns_array(columns, ncolumns), BoolGetDatum(column_list), LSNGetDatum(lsn)};
+
+	update_table("UPDATE streamhouse.sync_table SET columns = $4, column_list = $5, schema_lsn = $6"
+				 " WHERE sync = $1 AND source = $2 AND columns = $3",
+				 sync, table, 3, types, values);
+}
+
+void
+sync_catalog_copy_again(const char *sync, const SyncTableRecord *table)
+{
+	update_table("UPDATE streamhouse.sync_table SET copied = false, paused_at = NULL, error = NULL"
+				 " WHERE sync = $1 AND source = $2 AND columns = $3",
+				 sync, table, 0, NULL, NULL);
 }
 
 void
 sync_catalog_pause_table(const char *sync, const SyncTableRecord *table, XLogRecPtr lsn, const char *error)
 {
-	update_table("UPDATE streamhouse.sync_table SET paused_at = $4, error = $5"
-				 " WHERE sync = $1 AND source = $2 AND columns = $3 AND copied",
-				 sync, table, PG_LSNOID, LSNGetDatum(lsn), TEXTOID, CStringGetTextDatum(error));
+	Oid			types[2] = {PG_LSNOID, TEXTOID};
+	Datum		values[2] = {LSNGetDatum(lsn), CStringGetTextDatum(error)};
+
+	update_table("UPDATE streamhouse.sync_table SET paused_at = nullif($4, '0/0'), error = $5"
+				 " WHERE sync = $1 AND source = $2 AND columns = $3",
+				 sync, table, 2, types, values);
 }

@@ -16,16 +16,26 @@
 
 #include "fdw/types.h"
 
+/* What becomes of changes of the sources' columns. */
+typedef enum SchemaChangePolicy
+{
+	SCHEMA_CHANGE_EVOLVE,		/* the lake follows */
+	SCHEMA_CHANGE_IGNORE,		/* the lake keeps its columns */
+	SCHEMA_CHANGE_PAUSE,		/* the table is paused */
+	SCHEMA_CHANGE_STOP			/* the sync fails */
+} SchemaChangePolicy;
+
 typedef struct SyncTableRecord
 {
 	Oid			source;
 	char	   *source_name;	/* "schema.table", as it is called now */
 	char	   *lake_table;
 	int			ncolumns;
-	AttrNumber *columns;		/* of the source, in the order of the lake's fields */
+	AttrNumber *columns;		/* of the source, in the order of the lake's fields; 0: it was dropped */
 	bool		copied;			/* the initial copy is made */
 	bool		column_list;	/* some columns may not be published, or were not for a while */
 	bool		paused;			/* its changes are not taken */
+	XLogRecPtr	schema_lsn;		/* rows before this had other columns than the lake table has; or invalid */
 } SyncTableRecord;
 
 typedef struct SyncRecord
@@ -39,6 +49,7 @@ typedef struct SyncRecord
 	List	   *options;		/* OptionPair *: of lake tables made by the sync */
 	UnrepresentablePolicy on_unrepresentable;
 	bool		history;		/* lake tables keep every change */
+	SchemaChangePolicy on_schema_change;
 	bool		enabled;
 	bool		copied;
 	List	   *tables;			/* SyncTableRecord *, by source oid */
@@ -61,7 +72,8 @@ extern List *sync_catalog_list(void);	/* SyncRecord *, without tables */
 extern void sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options);
 
 /* Change what is not NULL; *flush_interval is of type interval. */
-extern void sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy);
+extern void sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy,
+							   const SchemaChangePolicy *on_schema_change);
 
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
@@ -72,12 +84,21 @@ extern void sync_catalog_set_copied(const SyncRecord *sync, List *tables);
 extern void sync_catalog_add_table(const char *sync, const SyncTableRecord *table);
 extern void sync_catalog_remove_table(const char *sync, const SyncTableRecord *table);
 
-/* The table has these columns now, unless somebody has taken it anew meanwhile. */
+/* The lake table has these columns of the source now, as those of rows from lsn on are. */
 extern void sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns,
-									 int ncolumns, bool column_list);
+									 int ncolumns, bool column_list, XLogRecPtr lsn);
+
+/*
+ * Copy the table again, also if it is paused: what the lake has of it is
+ * replaced.  The sync's worker must be started again afterwards.
+ */
+extern void sync_catalog_copy_again(const char *sync, const SyncTableRecord *table);
 
 /* No more changes of the table are taken, from the transaction that commits at lsn on. */
 extern void sync_catalog_pause_table(const char *sync, const SyncTableRecord *table, XLogRecPtr lsn, const char *error);
+
+/* evolve, ignore, pause or stop; ERROR for anything else. */
+extern SchemaChangePolicy schema_change_policy_parse(const char *text);
 
 /* error, null or clamp; ERROR for anything else. */
 extern UnrepresentablePolicy unrepresentable_policy_parse(const char *text);

@@ -2,8 +2,8 @@
  * sync_worker.c
  *		The process of one sync: initial copy if it was not made, then the stream.
  *
- * When columns of a table have changed the process also ends, and is started
- * again at once: first to bring all that comes before the change into the
+ * When columns of a table have changed, or it was dropped, the process also
+ * ends, and is started again at once: first to bring all that comes before the change into the
  * lake, then with lake and catalog as the change wants them.  Decoding begins
  * anew at the confirmed position, and what the lake has is skipped as ever.
  *
@@ -169,18 +169,36 @@ remember_copied(const SyncRecord *sync, List *tables)
 	worker_end_transaction(context);
 }
 
-/* Tables that joined the sync later, or are to be copied again. */
-static void
-copy_new_tables(const SyncRecord *sync, const char *warehouse)
+/* Tables that joined the sync later, or are to be copied again; those that cannot be leave the list. */
+static List *
+tables_to_copy(SyncRecord *sync, const char *warehouse)
 {
+	MemoryContext context = CurrentMemoryContext;
 	List	   *tables = NIL;
 	ListCell   *cell;
 
+	worker_begin_transaction();
+	MemoryContextSwitchTo(context);
 	foreach(cell, sync->tables)
 	{
-		if (!((SyncTableRecord *) lfirst(cell))->copied)
-			tables = lappend(tables, lfirst(cell));
+		SyncTableRecord *table = lfirst(cell);
+
+		if (table->copied || table->paused)
+			continue;
+		if (column_change_align(sync, table, warehouse))
+			tables = lappend(tables, table);
+		else
+			sync->tables = foreach_delete_current(sync->tables, cell);
 	}
+	worker_end_transaction(context);
+	return tables;
+}
+
+static void
+copy_new_tables(SyncRecord *sync, const char *warehouse)
+{
+	List	   *tables = tables_to_copy(sync, warehouse);
+
 	if (tables == NIL)
 		return;
 	set_phase(SYNC_COPYING);
@@ -190,7 +208,7 @@ copy_new_tables(const SyncRecord *sync, const char *warehouse)
 
 /* The slot that is there tells whether the initial copy was made. */
 static void
-ensure_copied(const SyncRecord *sync, const char *warehouse)
+ensure_copied(SyncRecord *sync, const char *warehouse)
 {
 	switch (sync_slot_presence(sync->slot))
 	{
@@ -243,18 +261,20 @@ check_positions(const SyncStream *stream)
 static void
 run_sync(const char *slot, SyncStream *stream, char **warehouse)
 {
+	SyncRecord *sync;
+
 	prepare_session();
 	stream->context = worker_context;
 	stream->monitor = &monitor;
 	stream->careful = shared->error[0] != '\0' || shared->careful;
-	stream->sync = load_sync(slot, warehouse);
-	if (stream->sync == NULL)
+	stream->sync = sync = load_sync(slot, warehouse);
+	if (sync == NULL)
 	{
 		shared_sync_stop(MyDatabaseId, slot);
 		return;
 	}
 
-	ensure_copied(stream->sync, *warehouse);
+	ensure_copied(sync, *warehouse);
 	stream->map = relation_map_create(stream->sync, *warehouse);
 	check_positions(stream);
 	stream->memory_limit = (Size) setting_sync_memory * 1024 / 2;
@@ -306,6 +326,7 @@ follow_change(const SyncStream *stream, const char *warehouse)
 	InvalidateSystemCaches();
 	if (!stream->pending)
 	{
+		stream->map->change->commit_lsn = stream->map->commit_lsn;
 		worker_begin_transaction();
 		column_change_follow(stream->sync, stream->map->change, warehouse);
 		worker_end_transaction(worker_context);
@@ -316,7 +337,7 @@ follow_change(const SyncStream *stream, const char *warehouse)
 	LWLockRelease(shared_state->lock);
 }
 
-/* Run the sync to its end, or until columns have changed; other errors go on. */
+/* Run the sync to its end, or until a change is to be followed; other errors go on. */
 static void
 run_to_change(const char *slot)
 {
@@ -329,7 +350,7 @@ run_to_change(const char *slot)
 	}
 	PG_CATCH();
 	{
-		if (stream->map == NULL || stream->map->change == NULL)
+		if (stream->map == NULL || stream->map->change == NULL || stream->map->change->kind == CHANGE_STOP)
 			PG_RE_THROW();
 	}
 	PG_END_TRY();

@@ -1,0 +1,144 @@
+/*
+ * column_follow.c
+ *		The lake and the catalog follow a change of columns, or the table is paused.
+ *
+ * The lake table changes first, then the catalog; after a crash in between,
+ * the stream meets the change again, and finds the lake as it should be.  A
+ * table that is to be copied is marked first; its lake table changes before
+ * the copy.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "utils/snapmgr.h"
+
+#include "sync/column_change.h"
+#include "sync/published.h"
+
+static void
+publish_schema(const LakeTable *lake, const TableSchema *schema)
+{
+	if (schema && !schema_publish(lake->location, schema))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("lake table \"%s\" got another schema at the same time", lake->name)));
+}
+
+static void
+pause_table(const SyncRecord *sync, const ColumnChange *change)
+{
+	ereport(LOG,
+			(errmsg("sync \"%s\" pauses table \"%s\" at %X/%X: its columns have changed",
+					sync->name, change->record->source_name, LSN_FORMAT_ARGS(change->commit_lsn)),
+			 errdetail_internal("%s", change->reason)));
+	sync_catalog_pause_table(sync->name, change->record, change->commit_lsn,
+							 psprintf("columns have changed: %s Changes from here on are not taken: %s.", change->reason,
+									  change->cure ? change->cure : "call streamhouse.resync_table"));
+}
+
+static void
+leave_table(const SyncRecord *sync, const SyncTableRecord *record)
+{
+	ereport(LOG,
+			(errmsg("sync \"%s\" leaves table \"%s\", which was dropped", sync->name, record->source_name),
+			 errdetail("The lake table \"%s\" stays.", record->lake_table)));
+	sync_catalog_remove_table(sync->name, record);
+}
+
+static void
+follow_columns(const SyncRecord *sync, const ColumnChange *change, const char *warehouse)
+{
+	publish_schema(lake_table_open(warehouse, sync->database, change->record->lake_table, false), change->schema);
+	sync_catalog_set_columns(sync->name, change->record, change->columns, change->ncolumns, change->column_list, change->lsn);
+	if (change->reason)
+		ereport(LOG,
+				(errmsg("sync \"%s\" follows a change of columns of table \"%s\"", sync->name, change->record->source_name),
+				 errdetail_internal("%s", change->reason)));
+}
+
+void
+column_change_follow(const SyncRecord *sync, const ColumnChange *change, const char *warehouse)
+{
+	switch (change->kind)
+	{
+		case CHANGE_FOLLOW:
+			follow_columns(sync, change, warehouse);
+			break;
+		case CHANGE_COPY:
+			ereport(LOG,
+					(errmsg("sync \"%s\" copies table \"%s\" again", sync->name, change->record->source_name),
+					 errdetail_internal("%s", change->reason)));
+			sync_catalog_copy_again(sync->name, change->record);
+			break;
+		case CHANGE_PAUSE:
+			pause_table(sync, change);
+			break;
+		case CHANGE_DROPPED:
+			leave_table(sync, change->record);
+			break;
+		case CHANGE_NONE:
+		case CHANGE_STOP:
+			break;
+	}
+}
+
+/* What the source has now is what the record says from now on. */
+static void
+take_columns(const SyncRecord *sync, SyncTableRecord *record, AttrNumber *columns, int ncolumns, bool column_list)
+{
+	sync_catalog_set_columns(sync->name, record, columns, ncolumns, column_list, InvalidXLogRecPtr);
+	record->columns = columns;
+	record->ncolumns = ncolumns;
+	record->column_list = column_list;
+	record->schema_lsn = InvalidXLogRecPtr;
+}
+
+/* There is no lake table, or none of ours: one is made of the published columns. */
+static void
+begin_anew(const SyncRecord *sync, SyncTableRecord *record, Relation source)
+{
+	const Publication *publication = published_find(sync->publication);
+	int			ncolumns;
+	AttrNumber *columns = published_columns(publication, source, &ncolumns);
+
+	take_columns(sync, record, columns, ncolumns, published_has_column_list(publication, source));
+}
+
+static bool
+align(const SyncRecord *sync, SyncTableRecord *record, const LakeTable *lake, Relation source)
+{
+	ColumnChange *change = column_change_before_copy(sync, record, lake->schema, source);
+
+	if (change && change->kind == CHANGE_PAUSE)
+	{
+		pause_table(sync, change);
+		return false;
+	}
+	if (change)
+	{
+		publish_schema(lake, change->schema);
+		take_columns(sync, record, change->columns, change->ncolumns, change->column_list);
+	}
+	return true;
+}
+
+bool
+column_change_align(const SyncRecord *sync, SyncTableRecord *record, const char *warehouse)
+{
+	Relation	source = try_table_open(record->source, AccessShareLock);
+	LakeTable  *lake;
+	bool		aligned = true;
+
+	if (source == NULL)
+	{
+		leave_table(sync, record);
+		return false;
+	}
+	lake = lake_table_open(warehouse, sync->database, record->lake_table, true);
+	if (lake && snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL)
+		aligned = align(sync, record, lake, source);
+	else
+		begin_anew(sync, record, source);
+	table_close(source, AccessShareLock);
+	return aligned;
+}
