@@ -22,10 +22,19 @@ sub import_tables
 	sql("DROP FOREIGN TABLE IF EXISTS lake.$_; IMPORT FOREIGN SCHEMA d LIMIT TO ($_) FROM SERVER lake INTO lake") foreach @_;
 }
 
+# The columns that the table has now, in the lake, which may have more.
+sub same_columns
+{
+	my ($table, $what) = @_;
+	my $columns = sql("SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute WHERE attrelid = '$table'::regclass AND attnum > 0 AND NOT attisdropped");
+	is(sql("(SELECT $columns FROM $table EXCEPT ALL SELECT $columns FROM lake.$table) UNION ALL (SELECT $columns FROM lake.$table EXCEPT ALL SELECT $columns FROM $table)"), '', $what);
+}
+
 sub resync
 {
 	my ($table) = @_;
-	system('rm', '-rf', "$lake/d.db/$table");
+	my ($cure) = @_ > 1 ? $_[1] =~ /remove the lake table/ : ();
+	system('rm', '-rf', "$lake/d.db/$table") if $cure;
 	sql("CALL streamhouse.resync_table('s', '$table')");
 	wait_for_sync($node, 's');
 	import_tables($table);
@@ -128,13 +137,15 @@ is(sql(q{(SELECT id, v, x, late FROM changing EXCEPT ALL SELECT id, v, x, late F
 is(sql(q{SELECT string_agg(coalesce(w, 'null'), ' ' ORDER BY id) FROM lake.changing WHERE id IN (1, 2, 4, 2001)}), 'w1 null w4 null',
 	'the lake has it still, null where rows are written');
 
-# what cannot be followed pauses the table alone
+# what is not to be followed pauses the table alone
+sql(q{CALL streamhouse.alter_sync('s', on_schema_change => 'pause')});
+wait_for_sync($node, 's');
 my $steady = 5000;
 foreach my $case (
 	[ 'ALTER TABLE changing ALTER v TYPE bigint', qr/Column "v" would be BIGINT now, but is INT in the lake/ ],
 	[ 'ALTER TABLE changing RENAME v TO renamed', qr/Column "v" is called "renamed" now/ ],
 	[ 'ALTER TABLE changing ADD COLUMN w7 int DEFAULT 7', qr/Column "w7" was added with a default/ ],
-	[ 'ALTER TABLE changing DROP COLUMN w7; ALTER TABLE changing ADD COLUMN w7 text', qr/Column "w7" is new, and the lake table has another/ ],
+	[ 'ALTER TABLE changing DROP COLUMN w7; ALTER TABLE changing ADD COLUMN w7 text', qr/Column "w7" was dropped/ ],
 	[ 'ALTER TABLE changing ADD COLUMN n serial', qr/Column "n" was added with a default/ ],
 	[ 'ALTER TABLE changing DROP CONSTRAINT changing_pkey; ALTER TABLE changing ADD PRIMARY KEY (id, n)', qr/Its key, or its replica identity, is another one/ ])
 {
@@ -147,18 +158,18 @@ foreach my $case (
 		INSERT INTO steady VALUES ($steady + 1000, 0)});
 	my $error = table_error($node, 's', 'changing');
 	like($error, $reason, "$change: why");
-	like($error, qr/Changes from here on are not taken: remove the lake table and call streamhouse.resync_table/, 'and the cure');
+	like($error, qr/Changes from here on are not taken: (remove the lake table and )?call streamhouse.resync_table/, 'and the cure');
 	wait_for_sync($node, 's');
 	same_rows($node, 'steady', 'the other table goes on');
 	is(sql(q{SELECT count(*) FROM lake.changing}), $before + 1, 'all before the transaction is in the lake, and nothing of it');
 	is(sql(q{SELECT state, error FROM streamhouse.sync_status WHERE name = 's'}), 'streaming|', 'the sync is well');
 	ok(sql(q{SELECT confirmed_flush_lsn >= paused_at FROM pg_replication_slots, streamhouse.sync_tables t, streamhouse.sync_status s
 		WHERE t.name = 's' AND s.name = 's' AND slot_name = slot AND t."table" = 'changing'}) eq 't', 'the slot moves on');
-	resync('changing');
-	same_rows($node, 'changing', 'copied again');
+	resync('changing', $error);
+	same_columns('changing', 'copied again');
 	sql(q{UPDATE changing SET id = id + 100000 WHERE id = (SELECT max(id) FROM changing)});
 	wait_for_sync($node, 's');
-	same_rows($node, 'changing', 'and it goes on');
+	same_columns('changing', 'and it goes on');
 }
 
 # a pause outlives a restart
