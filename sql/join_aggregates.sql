@@ -63,6 +63,8 @@ SELECT * FROM ja.compare('SELECT d.raw, count(*) FROM big b JOIN dim d ON b.raw 
 SELECT * FROM ja.compare('SELECT b.flag, d.flag, count(*) FROM big b JOIN dim d ON b.flag = d.flag GROUP BY 1, 2');
 SELECT * FROM ja.compare('SELECT d.name, count(*) FROM big b JOIN dim d ON b.small = d.id AND b.word = d.word GROUP BY 1');
 SELECT * FROM ja.compare('SELECT d.name, count(*), sum(b.id) FROM big b JOIN dim d ON b.small + 1 = d.id GROUP BY 1');
+SELECT rows, same FROM ja.compare('SELECT d.name, count(*) FROM big b JOIN dim d ON b.small::numeric = d.v::numeric GROUP BY 1');
+SELECT rows, same FROM ja.compare('SELECT d.name, count(*) FROM big b JOIN dim d ON b.small * 0.5 = d.v * 1.5 GROUP BY 1');
 SELECT * FROM ja.compare('SELECT d.name, count(*), count(b.tag), count(d.tag) FROM big b JOIN dim d ON b.small = d.v GROUP BY 1');
 
 -- rows that match several, none, and NULL

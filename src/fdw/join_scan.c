@@ -435,11 +435,17 @@ build_next_of_all(JoinScan *join)
 
 /* ---- pruning ---- */
 
-/* The first relation's column that a key is, widening aside; -1: it is none. */
+static bool
+is_integer(const DataType *type)
+{
+	return type->root >= TYPE_TINYINT && type->root <= TYPE_BIGINT;
+}
+
+/* The first relation's column that a key is, as an integer maybe wider; -1: it is none. */
 static int
 probed_column(const ForeignTableScan *scan, const Expression *key)
 {
-	if (key->kind == EXPRESSION_WIDEN)
+	if (key->kind == EXPRESSION_WIDEN && is_integer(key->type) && is_integer(key->arguments[0]->type))
 		key = key->arguments[0];
 	if (key->kind != EXPRESSION_COLUMN || key->column >= scan->target.schema->nfields ||
 		key->type->physical == PHYSICAL_FLOAT || key->type->physical == PHYSICAL_DOUBLE)
