@@ -1,5 +1,7 @@
 -- Joins that look rows up by key, and the cache of metadata.
 \set VERBOSITY terse
+-- those that look up the key of one row at a time
+SET streamhouse.enable_lookup_join = off;
 CREATE FOREIGN TABLE lookup_items (id bigint NOT NULL, name text, price numeric(10,2)) SERVER lake
 	OPTIONS (primary_key 'id', bucket '2');
 INSERT INTO lookup_items SELECT g, 'item ' || g, g * 1.25 FROM generate_series(1, 60000) g;
@@ -104,3 +106,4 @@ RESET streamhouse.metadata_cache_size;
 DROP FOREIGN TABLE lookup_items, lookup_lines;
 DROP TABLE heap_items, heap_lines, wanted;
 DROP FUNCTION same_rows;
+RESET streamhouse.enable_lookup_join;

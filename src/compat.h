@@ -13,6 +13,7 @@
 #include "access/xlog.h"
 #include "common/jsonapi.h"
 #include "mb/pg_wchar.h"
+#include "nodes/pathnodes.h"
 #include "utils/pg_locale.h"
 #include "replication/message.h"
 #include "replication/reorderbuffer.h"
@@ -236,6 +237,27 @@ compat_collation_is_c(Oid collation)
 								  restrictinfo, private) \
 	create_foreign_upper_path(root, rel, target, rows, startup, total, pathkeys, outerpath, restrictinfo, private)
 #endif
+
+/* A column knows which outer joins may make it null, since 16: let one be made null by the same as another. */
+static inline void
+compat_copy_nulling_joins(Var *to, const Var *from)
+{
+#if PG_VERSION_NUM >= 160000
+	to->varnullingrels = from->varnullingrels;
+#endif
+}
+
+/* Is it the same placeholder, but for those joins?  Then let it be the same with them. */
+static inline bool
+compat_match_placeholder(PlaceHolderVar *to, const PlaceHolderVar *from)
+{
+	if (to->phid != from->phid || to->phlevelsup != from->phlevelsup)
+		return false;
+#if PG_VERSION_NUM >= 160000
+	to->phnullingrels = from->phnullingrels;
+#endif
+	return true;
+}
 
 /* ANALYZE says that it is one where it waits, since 18. */
 #if PG_VERSION_NUM < 180000

@@ -12,6 +12,7 @@
 #include "storage/cache.h"
 
 char	   *setting_as_of = NULL;
+bool		setting_enable_lookup_join = true;
 bool		setting_fresh_reads = false;
 bool		setting_maintenance = true;
 int			setting_maintenance_interval = 10;
@@ -33,6 +34,15 @@ define_session_settings(void)
 							   PGC_USERSET,
 							   0,
 							   NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("streamhouse.enable_lookup_join",
+							 "Enables the planner's use of joins that look rows of lake tables up by many keys at a time.",
+							 NULL,
+							 &setting_enable_lookup_join,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("streamhouse.fresh_reads",
 							 "Lets a statement see what was committed in the source before it began.",

@@ -10,6 +10,9 @@
 /* streamhouse.as_of: a tag, snapshot id, timestamp, watermark or position of the source; "" reads the newest snapshot. */
 extern char *setting_as_of;
 
+/* streamhouse.enable_lookup_join: the planner may look rows up by the keys of many rows at a time. */
+extern bool setting_enable_lookup_join;
+
 /* streamhouse.fresh_reads: a read first has the table's sync bring what was committed before. */
 extern bool setting_fresh_reads;
 

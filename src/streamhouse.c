@@ -7,6 +7,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "fdw/lookup_join.h"
 #include "fdw/transaction.h"
 #include "settings.h"
 #include "worker/sync_wait.h"
@@ -21,6 +22,7 @@ _PG_init(void)
 {
 	settings_init();
 	transaction_init();
+	lookup_join_init();
 	if (process_shared_preload_libraries_in_progress)
 	{
 		worker_init();

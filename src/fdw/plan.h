@@ -100,6 +100,9 @@ extern List *join_private(const JoinPlan *join);
 /* plan_join.c: paths that look rows up by values of other relations. */
 extern void add_lookup_paths(PlannerInfo *root, RelOptInfo *baserel);
 
+/* plan_join.c: take account of a field that is equated with a value. */
+extern void lookup_add_field(Lookup *lookup, const TableSchema *schema, int field);
+
 /* plan_join.c: take account of further clauses (RestrictInfo *). */
 extern void lookup_add_clauses(Lookup *lookup, List *clauses, const QualTarget *target);
 

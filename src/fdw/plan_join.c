@@ -63,22 +63,26 @@ equated_field(const RestrictInfo *clause, const QualTarget *target)
 }
 
 void
+lookup_add_field(Lookup *lookup, const TableSchema *schema, int field)
+{
+	lookup->by_key |= is_leading_key(schema, field);
+	if (contains_int(schema->primary_keys, schema->nprimary_keys, field))
+		lookup->fields = bms_add_member(bms_copy(lookup->fields), field);
+	lookup->is_unique = schema->nprimary_keys > 0 && bms_num_members(lookup->fields) == schema->nprimary_keys;
+}
+
+void
 lookup_add_clauses(Lookup *lookup, List *clauses, const QualTarget *target)
 {
-	const TableSchema *schema = target->schema;
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
 		int			field = equated_field(lfirst_node(RestrictInfo, lc), target);
 
-		if (field < 0)
-			continue;
-		lookup->by_key |= is_leading_key(schema, field);
-		if (contains_int(schema->primary_keys, schema->nprimary_keys, field))
-			lookup->fields = bms_add_member(lookup->fields, field);
+		if (field >= 0)
+			lookup_add_field(lookup, target->schema, field);
 	}
-	lookup->is_unique = schema->nprimary_keys > 0 && bms_num_members(lookup->fields) == schema->nprimary_keys;
 }
 
 double

@@ -308,7 +308,8 @@ static void
 open_reader(ForeignTableScan *scan, ExprContext *econtext)
 {
 	Predicate  *predicate;
-	ScanPlan   *plan = foreign_scan_plan(scan, econtext, NIL, &predicate);
+	List	   *keys = scan->lookup != NULL ? scan_lookup_predicates(scan) : NIL;
+	ScanPlan   *plan = foreign_scan_plan(scan, econtext, keys, &predicate);
 	List	   *splits = plan->splits;
 
 	scan->planned = plan->counters;
@@ -384,6 +385,7 @@ load_slice(ForeignTableScan *scan)
 
 	adjust_slice_limit(scan);
 	scan->next_row += nrows;
+	scan->slice_places = rows;
 	scan->slice_rows = nrows;
 	scan->slice_next = 0;
 }
@@ -392,6 +394,8 @@ load_slice(ForeignTableScan *scan)
 static Batch *
 next_batch(ForeignTableScan *scan)
 {
+	if (scan->lookup != NULL)
+		return scan_lookup_next(scan);
 	if (scan->limit == 0)
 		return table_reader_next(scan->reader);
 	if (scan->batch != NULL)
@@ -426,6 +430,7 @@ store_row(ForeignTableScan *scan, TupleTableSlot *slot, int row)
 {
 	int			i;
 
+	scan->place = scan->slice_places != NULL ? scan->slice_places[row] : row;
 	for (i = 0; i < scan->ncolumns; i++)
 	{
 		const ScanColumn *column = &scan->columns[i];
@@ -493,7 +498,8 @@ streamhouseReScanForeignScan(ForeignScanState *node)
 	forget_rows(scan);
 	if (scan->aggregates != NULL)
 		aggregate_scan_rescan(scan);
-	if (scan->aggregates != NULL || (scan->has_parameters && node->ss.ps.chgParam != NULL))
+	if (scan->aggregates != NULL || scan->lookup != NULL ||
+		(scan->has_parameters && node->ss.ps.chgParam != NULL))
 	{
 		close_reader(scan);
 		MemoryContextReset(scan->context);

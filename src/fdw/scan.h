@@ -9,6 +9,7 @@
 
 #include "columnar/join.h"
 #include "fdw/fdw.h"
+#include "fdw/lookup_keys.h"
 #include "fdw/quals.h"
 #include "fdw/top_rows.h"
 #include "fdw/types.h"
@@ -26,6 +27,7 @@ typedef struct ScanColumn
 typedef struct AggregateScan AggregateScan;
 typedef struct JoinScan JoinScan;
 typedef struct SharedScan SharedScan;
+typedef struct ScanLookup ScanLookup;
 
 typedef struct ForeignTableScan
 {
@@ -38,6 +40,7 @@ typedef struct ForeignTableScan
 	int			ncolumns;
 	ScanColumn *columns;		/* NULL when the scan aggregates */
 	int		   *projection;		/* table fields of the columns */
+	ScanLookup *lookup;			/* NULL: it is not for a join that looks rows up */
 	AggregateScan *aggregates;	/* NULL: its rows are the table's */
 	JoinScan   *join;			/* of aggregates over a join, whose first relation this is; NULL: there is no other */
 	int			limit;			/* only so many rows, the first in an order; 0: all, in any */
@@ -65,9 +68,11 @@ typedef struct ForeignTableScan
 
 	/* a slice of the batch, as Datums */
 	MemoryContext slice_context;
+	const int32 *slice_places;	/* of its rows in the batch; NULL: the first ones */
 	int			slice_rows;
 	int			slice_next;
 	int			slice_limit;	/* rows that the next slice may have */
+	int32		place;			/* in the batch, of the row given last */
 
 	/* what it cost: the files of the last start, and all that was read */
 	bool		executed;
@@ -97,6 +102,20 @@ extern void aggregate_scan_end(ForeignTableScan *scan);
 extern int64 aggregate_scan_count_known(const ForeignTableScan *scan, const List *splits, const Predicate *predicate);
 extern int64 aggregate_scan_known_files(const ForeignTableScan *scan);
 extern int64 aggregate_scan_spilled_rows(const ForeignTableScan *scan);
+
+/*
+ * scan_lookup.c: start again, for the rows that have one of the keys; predicate
+ * is what they say of each field.  Both must live until the next call, or the
+ * end.
+ */
+extern void foreign_scan_seek(ForeignScanState *node, LookupKeys *keys, Predicate *predicate);
+
+/* The number of the key that the row given last has. */
+extern int32 foreign_scan_found(const ForeignScanState *node);
+
+/* For scan.c: conditions (Predicate *) that the keys make, and the next batch of rows that have one. */
+extern List *scan_lookup_predicates(const ForeignTableScan *scan);
+extern Batch *scan_lookup_next(ForeignTableScan *scan);
 
 /* A relation that is joined to the scan's own, with the clauses pushed down. */
 extern ForeignTableScan *foreign_scan_join(ForeignScanState *node, Index varno, List *clauses);
