@@ -1,4 +1,5 @@
 -- Aggregates over joins of lake tables are computed inside the scan, and give what the server's own do.
+SET streamhouse.enable_lookup_join = off;
 CREATE SCHEMA ja;
 CREATE FOREIGN TABLE ja.big (id int, small smallint, far bigint, price numeric(10,2), other numeric(12,2), f double precision,
 	word text COLLATE "C", free text, tag character(3), day date, at timestamp(3), micros timestamp(6), flag boolean, raw bytea) SERVER lake;

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -41,7 +42,7 @@ typedef struct JoinClauses
 	List	   *types;			/* OIDs: of the values they are compared with */
 	List	   *values;			/* Expr *: those */
 	List	   *variables;		/* Expr *: the columns as the clauses have them */
-	List	   *keys;			/* Expr *: the clauses about these */
+	List	   *keys;			/* Expr *: the clauses about these, with the column on the left */
 	List	   *quals;			/* Expr *: what else decides whether rows join */
 	List	   *filter;			/* Expr *: what joined rows must fulfil */
 } JoinClauses;
@@ -81,7 +82,7 @@ take_key(PlannerInfo *root, RestrictInfo *clause, const RelOptInfo *outerrel, co
 {
 	bool		exact;
 	Qual	   *qual = qual_analyze(clause->clause, target, &exact);
-	List	   *args;
+	OpExpr	   *comparison;
 	AttrNumber	attno;
 
 	if (qual == NULL || !exact || qual_equated_column(qual) < 0 || !IsA(clause->clause, OpExpr) ||
@@ -96,13 +97,14 @@ take_key(PlannerInfo *root, RestrictInfo *clause, const RelOptInfo *outerrel, co
 		!bms_is_subset(pull_varnos(root, (Node *) qual->comparand), outerrel->relids))
 		return false;
 
-	args = ((OpExpr *) clause->clause)->args;
+	comparison = copyObject((OpExpr *) clause->clause);
+	if (qual_column_of(linitial(comparison->args), target) < 0)
+		CommuteOpExpr(comparison);
 	clauses->columns = lappend_int(clauses->columns, attno);
 	clauses->types = lappend_oid(clauses->types, qual->comparand_type);
 	clauses->values = lappend(clauses->values, qual->comparand);
-	clauses->variables = lappend(clauses->variables,
-								 linitial(args) == qual->comparand ? lsecond(args) : linitial(args));
-	clauses->keys = lappend(clauses->keys, clause->clause);
+	clauses->variables = lappend(clauses->variables, linitial(comparison->args));
+	clauses->keys = lappend(clauses->keys, comparison);
 	return true;
 }
 
