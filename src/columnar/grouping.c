@@ -6,6 +6,9 @@
  * numbers as they are, strings by their number in a table of strings.  A word
  * has two places of 32 bits; strings and small numbers take one place, a place
  * for all keys together says which are null.
+ *
+ * Of one or two strings an array by their numbers has the groups that have
+ * been found before, while it is small: that spares most rows the hash table.
  */
 #include "postgres.h"
 
@@ -36,7 +39,17 @@ struct Grouping
 	int32	   *codes;			/* of a batch: of the strings of one key */
 	int32	   *found;			/* of a batch: groups */
 	int32	   *first;			/* of a batch: rows that began a group */
+	/* of one or two strings: groups by number (0: null), row by row of the first key's; NULL: no array */
+	bool		may_be_dense;
+	int32	   *dense;
+	int			dense_rows;
+	int			dense_columns;
+	int32	   *second_codes;	/* of a batch */
 };
+
+/* Groups that the array may have room for. */
+#define DENSE_MAX 524288
+#define DENSE_FIRST 16
 
 /* Places that a value takes; a string's number says whether it is null. */
 static int
@@ -90,6 +103,9 @@ grouping_create(const DataType *const *types, int nkeys)
 	grouping->codes = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
 	grouping->found = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
 	grouping->first = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
+	grouping->may_be_dense = nkeys <= 2 && !needs_flags;
+	if (grouping->may_be_dense)
+		grouping->second_codes = (int32 *) palloc0(BATCH_ROWS * sizeof(int32));
 	return grouping;
 }
 
@@ -224,6 +240,119 @@ keep_values(Grouping *grouping, const Vector *const *columns, int first_group, i
 	MemoryContextSwitchTo(old);
 }
 
+/* ---- the array ---- */
+
+/* The place of a row's strings; -1: one of them is unknown. */
+static inline int64
+dense_place(const Grouping *grouping, int32 row)
+{
+	int32		first = grouping->codes[row];
+	int32		second = grouping->second_codes[row];
+
+	if (first == STRING_UNKNOWN || second == STRING_UNKNOWN)
+		return -1;
+	return (int64) (first + 1) * grouping->dense_columns + (grouping->nkeys > 1 ? second + 1 : 0);
+}
+
+static int
+count_strings(const GroupKey *key)
+{
+	int			count;
+
+	string_table_entries(key->strings, &count);
+	return count;
+}
+
+/* Make the array large enough for all strings there are; without one, if it would be too large. */
+static bool
+reserve_dense(Grouping *grouping)
+{
+	int			nrows = count_strings(&grouping->keys[0]) + 1;
+	int			ncolumns = grouping->nkeys > 1 ? count_strings(&grouping->keys[1]) + 1 : 1;
+	int			rows = Max(grouping->dense_rows, DENSE_FIRST);
+	int			columns = grouping->nkeys > 1 ? Max(grouping->dense_columns, DENSE_FIRST) : 1;
+
+	if (grouping->dense != NULL && nrows <= grouping->dense_rows && ncolumns <= grouping->dense_columns)
+		return true;
+	while (rows < nrows)
+		rows *= 2;
+	while (columns < ncolumns)
+		columns *= 2;
+	if (grouping->dense != NULL)
+		pfree(grouping->dense);
+	grouping->dense = NULL;
+	grouping->dense_rows = rows;
+	grouping->dense_columns = columns;
+	grouping->may_be_dense = (int64) rows * columns <= DENSE_MAX;
+	if (!grouping->may_be_dense)
+		return false;
+	grouping->dense = (int32 *) MemoryContextAlloc(grouping->context, (Size) rows * columns * sizeof(int32));
+	memset(grouping->dense, 0xFF, (Size) rows * columns * sizeof(int32));
+	return true;
+}
+
+/* A row whose group the array does not have: the hash table may, or gets it.  Returns how many were added. */
+static int
+find_sparse(Grouping *grouping, int32 row, bool add, int32 *groups)
+{
+	int64		place = dense_place(grouping, row);
+	union
+	{
+		uint64		word;
+		int32		places[2];
+	}			key = {0};
+	int32		unused;
+	int			added;
+
+	groups[row] = GROUP_NONE;
+	if (place < 0)
+		return 0;
+	if (grouping->dense[place] >= 0)
+	{
+		groups[row] = grouping->dense[place];
+		return 0;
+	}
+	key.places[grouping->keys[0].place] = grouping->codes[row];
+	if (grouping->nkeys > 1)
+		key.places[grouping->keys[1].place] = grouping->second_codes[row];
+	added = group_table_find(grouping->table, &key.word, 1, add, &groups[row], &unused);
+	grouping->dense[place] = groups[row];
+	return added;
+}
+
+/* False when there is no array. */
+static bool
+assign_dense(Grouping *grouping, const Vector *const *columns, const int32 *rows, int nrows, bool add,
+			 int32 *groups, int *added)
+{
+	int			nmissing = 0;
+
+	string_table_codes(grouping->keys[0].strings, columns[0], rows, nrows, add, grouping->codes);
+	if (grouping->nkeys > 1)
+		string_table_codes(grouping->keys[1].strings, columns[1], rows, nrows, add, grouping->second_codes);
+	if (!reserve_dense(grouping))
+		return false;
+	for (int i = 0; i < nrows; i++)
+	{
+		int32		row = rows != NULL ? rows[i] : i;
+		int64		place = dense_place(grouping, row);
+		int32		group = place >= 0 ? grouping->dense[place] : GROUP_NONE;
+
+		groups[row] = group;
+		grouping->found[nmissing] = row;
+		nmissing += group < 0;
+	}
+	*added = 0;
+	for (int i = 0; i < nmissing; i++)
+	{
+		int			new = find_sparse(grouping, grouping->found[i], add, groups);
+
+		if (new > 0)
+			grouping->first[(*added)++] = grouping->found[i];
+	}
+	return true;
+}
+
 int
 grouping_assign(Grouping *grouping, const Vector *const *columns, const int32 *rows, int nrows, bool add,
 				int32 *groups)
@@ -231,6 +360,9 @@ grouping_assign(Grouping *grouping, const Vector *const *columns, const int32 *r
 	int			before = group_table_count(grouping->table);
 	int			added;
 
+	/* strings have no values to keep: their tables have them */
+	if (grouping->may_be_dense && assign_dense(grouping, columns, rows, nrows, add, groups, &added))
+		return added;
 	pack_keys(grouping, columns, rows, nrows, add);
 	if (rows == NULL)
 		added = group_table_find(grouping->table, grouping->words, nrows, add, groups, grouping->first);
@@ -288,6 +420,8 @@ grouping_string_bytes(const Grouping *grouping)
 		if (grouping->keys[k].strings != NULL)
 			bytes += string_table_memory(grouping->keys[k].strings);
 	}
+	if (grouping->dense != NULL)
+		bytes += (Size) grouping->dense_rows * grouping->dense_columns * sizeof(int32);
 	return bytes;
 }
 
