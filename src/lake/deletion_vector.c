@@ -10,9 +10,8 @@
  */
 #include "postgres.h"
 
-#include <zlib.h>
-
 #include "common/hashfn.h"
+#include "format/checksum.h"
 #include "lake/deletion_vector.h"
 #include "lake/index_manifest.h"
 #include "lake/path.h"
@@ -219,7 +218,7 @@ deletion_vector_load(const DeletionVectorPlace *place, const char *data_file, in
 	const char *payload = bytes + sizeof(uint32);
 	bool		valid;
 
-	if (load_be32(payload + size) != (uint32) crc32(0, (const Bytef *) payload, size))
+	if (load_be32(payload + size) != checksum_crc32(payload, size))
 		vector_error(place->path, data_file, "Its checksum does not match.");
 	if (load_be32(payload) == MAGIC_32 && size == place->length)
 		valid = add_bitmaps_32(&rows, payload + sizeof(uint32), size - sizeof(uint32));

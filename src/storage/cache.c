@@ -56,9 +56,11 @@ initialize(void)
 }
 
 static uint32
-hash_key(CacheKind kind, const char *path)
+hash_key(CacheKind kind, const char *path, int64 size)
 {
-	return hash_combine(hash_bytes((const unsigned char *) path, (int) strlen(path)), (uint32) kind);
+	uint32		hash = hash_bytes((const unsigned char *) path, (int) strlen(path));
+
+	return hash_combine(hash_combine(hash, hash_bytes((const unsigned char *) &size, sizeof(size))), (uint32) kind);
 }
 
 static CacheEntry *
@@ -135,7 +137,7 @@ cache_get(CacheKind kind, const char *path, int64 size)
 	CacheEntry *entry;
 
 	shrink(limit_bytes());
-	entry = find_entry(kind, path, size, hash_key(kind, path));
+	entry = find_entry(kind, path, size, hash_key(kind, path, size));
 	if (entry == NULL)
 		return NULL;
 	dlist_move_head(&entries, &entry->by_use);
@@ -159,7 +161,7 @@ cache_context_create(void)
 void
 cache_put(CacheKind kind, const char *path, int64 size, MemoryContext context, const void *value)
 {
-	uint32		hash = hash_key(kind, path);
+	uint32		hash = hash_key(kind, path, size);
 	CacheEntry *old = find_entry(kind, path, size, hash);
 	CacheEntry *entry = MemoryContextAllocZero(context, sizeof(CacheEntry));
 

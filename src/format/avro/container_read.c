@@ -7,10 +7,9 @@
  */
 #include "postgres.h"
 
-#include <zlib.h>
-
 #include "format/avro/avro.h"
 #include "format/avro/container.h"
+#include "format/checksum.h"
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
@@ -42,7 +41,7 @@ struct AvroReader
 uint32
 avro_checksum(const void *data, size_t length)
 {
-	return (uint32) crc32(0, data, (uInt) length);
+	return checksum_crc32(data, length);
 }
 
 /* Have n bytes at the start of the window; false if the file has no more than fewer. */

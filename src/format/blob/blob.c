@@ -16,9 +16,8 @@
  */
 #include "postgres.h"
 
-#include <zlib.h>
-
 #include "format/blob/blob.h"
+#include "format/checksum.h"
 #include "utils/memutils.h"
 
 #define BLOB_MAGIC 1481511375
@@ -196,7 +195,7 @@ read_entry(BlobReader *reader, int64 row)
 		reader->counters->bytes_read += length;
 	if (load_le32(entry) != BLOB_MAGIC || load_le64(entry + length - ENTRY_TAIL) != length)
 		blob_error(reader->file, "The entry of row " INT64_FORMAT " does not begin or end as it should.", row);
-	if (load_le32(entry + length - sizeof(uint32)) != crc32(0, (const Bytef *) entry, length - sizeof(uint32)))
+	if (load_le32(entry + length - sizeof(uint32)) != checksum_crc32(entry, length - sizeof(uint32)))
 		blob_error(reader->file, "The checksum of row " INT64_FORMAT " does not match.", row);
 	value.data = entry + ENTRY_HEAD;
 	value.length = length - ENTRY_HEAD - ENTRY_TAIL;

@@ -173,6 +173,7 @@ load_dictionary(ParquetColumn *column)
 	if (header->encoding != PARQUET_PLAIN && header->encoding != PARQUET_PLAIN_DICTIONARY)
 		column_damaged(column, "Its dictionary has an encoding that dictionaries cannot have.");
 	page_read_body(&column->pages, header, &body);
+	partial_need(body.partial, body.values + body.length);
 	data = palloc_extended(body.length + READ_PADDING, MCXT_ALLOC_HUGE);
 	memcpy(data, body.values, body.length);
 	memset(data + body.length, 0, READ_PADDING);
@@ -330,17 +331,20 @@ init_levels_v1(ParquetColumn *column, RleDecoder *decoder, ParquetEncoding encod
 		if (bytes > body->length)
 			column_damaged(column, "The levels of a page are longer than the page.");
 		length = (uint32) bytes;
+		partial_need(body->partial, body->values + length);
 		init_bit_packed_levels(column, decoder, body->values, length, width);
 	}
 	else if (encoding == PARQUET_RLE)
 	{
 		if (body->length < LEVELS_LENGTH_BYTES)
 			column_damaged(column, "A page ends before its levels.");
+		partial_need(body->partial, body->values + LEVELS_LENGTH_BYTES);
 		memcpy(&length, body->values, LEVELS_LENGTH_BYTES);
 		body->values += LEVELS_LENGTH_BYTES;
 		body->length -= LEVELS_LENGTH_BYTES;
 		if (length > body->length)
 			column_damaged(column, "The levels of a page are longer than the page.");
+		partial_need(body->partial, body->values + length);
 		rle_init(decoder, &column->place, body->values, length, width);
 	}
 	else
@@ -387,9 +391,27 @@ init_codes(ParquetColumn *column, const PageBody *body)
 	if (column->dictionary == NULL)
 		column_damaged(column, "A page needs a dictionary, but there is none.");
 	if (body->length == 0)
+	{
 		rle_init(&column->codes, &column->place, body->values, 0, 0);
-	else
-		rle_init(&column->codes, &column->place, body->values + 1, body->length - 1, body->values[0]);
+		return;
+	}
+	partial_need(body->partial, body->values + 1);
+	rle_init(&column->codes, &column->place, body->values + 1, body->length - 1, body->values[0]);
+	column->codes.partial = body->partial;
+}
+
+static void
+init_values(ParquetColumn *column, PageBody *body)
+{
+	const PageHeader *header = &column->header;
+	bool		stepwise = header->encoding == PARQUET_PLAIN && column->field->type != PARQUET_BOOLEAN;
+
+	if (!stepwise)
+		partial_need(body->partial, body->values + body->length);
+	values_init(&column->values, column->place.path, column->place.column, column->field->type,
+				column->field->type_length, header->encoding, body->values, body->length, header->num_values);
+	if (stepwise)
+		column->values.partial = body->partial;
 }
 
 /* Decompress the current page and set the decoders to its first row. */
@@ -410,8 +432,7 @@ column_load_page(ParquetColumn *column)
 	else if (column->is_coded)
 		init_codes(column, &body);
 	else
-		values_init(&column->values, column->place.path, column->place.column, column->field->type,
-					column->field->type_length, header->encoding, body.values, body.length, header->num_values);
+		init_values(column, &body);
 	MemoryContextSwitchTo(old);
 	column->loaded = true;
 	column->row = column->page_start;

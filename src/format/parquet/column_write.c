@@ -8,8 +8,7 @@
  */
 #include "postgres.h"
 
-#include <zlib.h>
-
+#include "format/checksum.h"
 #include "format/parquet/parquet_write.h"
 #include "format/parquet/thrift.h"
 #include "miscadmin.h"
@@ -235,8 +234,7 @@ begin_page_header(ParquetWriter *writer, ParquetPageType type, ThriftWriter *hea
 	thrift_write_i32_field(header, 1, type);
 	thrift_write_i32_field(header, 2, (int32) raw);
 	thrift_write_i32_field(header, 3, (int32) writer->page_length);
-	thrift_write_i32_field(header, 4, (int32) crc32(0, (const Bytef *) writer->page_data,
-													(uInt) writer->page_length));
+	thrift_write_i32_field(header, 4, (int32) checksum_crc32(writer->page_data, writer->page_length));
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "columnar/vector.h"
 #include "format/parquet/footer.h"
 #include "format/parquet/parquet_format.h"
+#include "format/parquet/partial.h"
 
 #ifdef WORDS_BIGENDIAN
 #error "reading Parquet needs a little-endian machine"
@@ -35,6 +36,7 @@ typedef struct RleDecoder
 	const ParquetPlace *place;
 	const uint8 *cursor;		/* behind the current run */
 	const uint8 *end;
+	PartialBytes *partial;		/* set behind rle_init if not all bytes are there */
 	int			bit_width;		/* 0 .. 32 */
 	uint64		repeat_left;	/* of a run of equal values */
 	int32		repeat_value;
@@ -98,6 +100,7 @@ typedef struct ValueDecoder
 	void		(*skip) (struct ValueDecoder *decoder, int64 count);
 	const uint8 *cursor;
 	const uint8 *end;
+	PartialBytes *partial;		/* set behind values_init, of plain numbers and bytes, if not all bytes are there */
 	RleDecoder	bits;
 	DeltaDecoder delta;			/* of numbers, or of prefix lengths */
 	int32	   *lengths;		/* of byte arrays, all of the page */

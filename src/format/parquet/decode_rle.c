@@ -44,6 +44,7 @@ read_run_header(RleDecoder *decoder)
 
 		if (decoder->cursor >= decoder->end)
 			decode_damaged(decoder->place, "Its runs end before all values were read.");
+		partial_need(decoder->partial, decoder->cursor + 1);
 		byte = *decoder->cursor++;
 		value |= (uint64) (byte & 0x7f) << shift;
 		if ((byte & 0x80) == 0)
@@ -69,6 +70,7 @@ begin_packed_run(RleDecoder *decoder, uint64 groups)
 		decoder->packed_left = available * 8 / decoder->bit_width;
 	}
 	decoder->cursor += bytes;
+	partial_need(decoder->partial, decoder->cursor);
 }
 
 static void
@@ -79,6 +81,7 @@ begin_repeated_run(RleDecoder *decoder, uint64 count)
 
 	if (decoder->end - decoder->cursor < bytes)
 		decode_damaged(decoder->place, "Its runs end before all values were read.");
+	partial_need(decoder->partial, decoder->cursor + bytes);
 	memcpy(&value, decoder->cursor, bytes);
 	decoder->cursor += bytes;
 	decoder->repeat_left = count;

@@ -51,6 +51,7 @@ take_fixed(ValueDecoder *decoder, int64 count)
 	if (count > (decoder->end - decoder->cursor) / decoder->width)
 		too_short(decoder);
 	decoder->cursor += count * decoder->width;
+	partial_need(decoder->partial, decoder->cursor);
 	return values;
 }
 
@@ -90,6 +91,7 @@ byte_array_length(ValueDecoder *decoder, const uint8 *cursor)
 
 	if (decoder->end - cursor < (ptrdiff_t) sizeof(length))
 		too_short(decoder);
+	partial_need(decoder->partial, cursor + sizeof(length));
 	memcpy(&length, cursor, sizeof(length));
 	if (length > (uint64) (decoder->end - cursor) - sizeof(length))
 		too_short(decoder);
@@ -111,6 +113,7 @@ byte_array_read(ValueDecoder *decoder, int count, void *out)
 		views[i].length = length;
 		cursor += length;
 	}
+	partial_need(decoder->partial, cursor);
 	decoder->cursor = cursor;
 }
 

@@ -6,10 +6,9 @@
  */
 #include "postgres.h"
 
-#include <zlib.h>
-
+#include "format/checksum.h"
+#include "format/parquet/kept_page.h"
 #include "format/parquet/page.h"
-#include "storage/cache.h"
 #include "utils/memutils.h"
 
 /* Page headers are much smaller; with statistics of long strings they grow. */
@@ -17,14 +16,6 @@
 #define MAX_PAGE_BYTES (MaxAllocSize / 2)
 #define CHUNK_SLACK_BYTES 100	/* old writers left their dictionary's header out of a chunk's length */
 #define JUMP_WINDOW_BYTES HEADER_BYTES	/* read after a jump, when more jumps are likely */
-
-/* A page as the cache has it, all of its body decompressed. */
-typedef struct KeptPage
-{
-	PageHeader	header;
-	uint64		body;			/* where that lies in the file */
-	char	   *bytes;
-} KeptPage;
 
 /* ---- buffers ---- */
 
@@ -364,8 +355,7 @@ window_move(ChunkReader *reader, uint64 offset, size_t length)
 	reader->ahead = Min(reader->ahead * 2, reader->window_bytes);
 }
 
-/* Bytes of the chunk, which the caller knows to be within it. */
-static const char *
+const char *
 chunk_bytes(ChunkReader *reader, uint64 offset, size_t length)
 {
 	const char *bytes = parquet_file_peek(reader->file, offset, length);
@@ -380,23 +370,6 @@ chunk_bytes(ChunkReader *reader, uint64 offset, size_t length)
 	return bytes;
 }
 
-/* The page at the current position, if the cache has it. */
-static const KeptPage *
-find_kept_page(const ChunkReader *reader)
-{
-	MemoryContext old;
-	const KeptPage *kept;
-
-	if (reader->keep_context == NULL)
-		return NULL;
-	old = MemoryContextSwitchTo(reader->keep_context);
-	kept = cache_get(CACHE_PARQUET_PAGE, reader->file->path, (int64) reader->position);
-	MemoryContextSwitchTo(old);
-	if (kept != NULL)
-		reader->file->counters->pages_cached++;
-	return kept;
-}
-
 bool
 page_header_next(ChunkReader *reader, PageHeader *header)
 {
@@ -408,8 +381,7 @@ page_header_next(ChunkReader *reader, PageHeader *header)
 	if (left == 0)
 		return false;
 	reader->page_place = reader->position;
-	reader->kept = find_kept_page(reader);
-	if (reader->kept != NULL)
+	if (kept_page_find(reader))
 	{
 		*header = reader->kept->header;
 		reader->position = reader->kept->body;
@@ -436,7 +408,7 @@ static void
 check_crc(const ChunkReader *reader, const PageHeader *header, const char *bytes)
 {
 	if (header->has_crc &&
-		(uint32) crc32(0, (const Bytef *) bytes, header->compressed_size) != header->crc)
+		checksum_crc32(bytes, header->compressed_size) != header->crc)
 		damaged(reader, "The checksum of a page is wrong.");
 }
 
@@ -453,43 +425,6 @@ decompress(ChunkReader *reader, const uint8 *bytes, size_t length, size_t target
 	return (const uint8 *) reader->page->data;
 }
 
-/* Levels of version 2 are not compressed, and lie apart. */
-static bool
-may_keep_page(const ChunkReader *reader, const PageHeader *header)
-{
-	return reader->keep_context != NULL && reader->codec != CODEC_NONE && header->type != PARQUET_DATA_PAGE_V2 &&
-		cache_has_room(header->uncompressed_size);
-}
-
-/* Decompress a page into the cache. */
-static const KeptPage *
-keep_page(const ChunkReader *reader, const PageHeader *header, const uint8 *bytes)
-{
-	MemoryContext old = MemoryContextSwitchTo(reader->keep_context);
-	MemoryContext context = cache_context_create();
-	KeptPage   *kept = MemoryContextAlloc(context, sizeof(KeptPage));
-
-	kept->header = *header;
-	kept->body = reader->position;
-	kept->bytes = MemoryContextAlloc(context, (Size) header->uncompressed_size + READ_PADDING);
-	memset(kept->bytes + header->uncompressed_size, 0, READ_PADDING);
-	if (header->uncompressed_size > 0 &&
-		!codec_decompress(reader->codec, bytes, header->compressed_size, kept->bytes, header->uncompressed_size))
-		damaged(reader, psprintf("A page could not be decompressed with %s.", codec_name(reader->codec)));
-	cache_put(CACHE_PARQUET_PAGE, reader->file->path, (int64) reader->page_place, context, kept);
-	MemoryContextSwitchTo(old);
-	return kept;
-}
-
-static void
-use_kept_page(ChunkReader *reader, PageBody *body)
-{
-	body->levels = NULL;
-	body->values = (const uint8 *) reader->kept->bytes;
-	body->length = reader->kept->header.uncompressed_size;
-	reader->position += reader->kept->header.compressed_size;
-}
-
 static void
 fetch_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
 {
@@ -498,13 +433,13 @@ fetch_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
 	bool		compressed = reader->codec != CODEC_NONE;
 
 	check_crc(reader, header, (const char *) bytes);
-	if (may_keep_page(reader, header))
+	if (kept_page_create(reader, header))
 	{
-		reader->kept = keep_page(reader, header, bytes);
-		use_kept_page(reader, body);
+		kept_page_use(reader, body);
 		return;
 	}
 	body->levels = NULL;
+	body->partial = NULL;
 	if (header->type == PARQUET_DATA_PAGE_V2)
 	{
 		levels = header->repetition_length + header->levels_length;
@@ -526,7 +461,7 @@ void
 page_read_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
 {
 	if (reader->kept != NULL)
-		use_kept_page(reader, body);
+		kept_page_use(reader, body);
 	else
 		fetch_body(reader, header, body);
 }

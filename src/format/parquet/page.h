@@ -7,6 +7,7 @@
 
 #include "format/codec.h"
 #include "format/parquet/metadata.h"
+#include "format/parquet/partial.h"
 
 /*
  * Memory that values may point into.  Buffers that are replaced while a batch
@@ -56,6 +57,7 @@ typedef struct PageBody
 	const uint8 *levels;		/* of version 2, behind those of repetition; else NULL: in front of the values */
 	const uint8 *values;
 	size_t		length;			/* of values */
+	PartialBytes *partial;		/* how much of it is there; NULL: all */
 } PageBody;
 
 /*
@@ -82,7 +84,8 @@ typedef struct ChunkReader
 	PageBuffer *page;			/* the current page, decompressed */
 	MemoryContext keep_context; /* pages are taken from the cache, and put there, for as long; NULL: they are not */
 	uint64		page_place;		/* of the current page's header */
-	const struct KeptPage *kept;	/* the current page in the cache, NULL: it was not there */
+	struct KeptPage *kept;		/* the current page in the cache, NULL: it was not there */
+	PartialBytes partial;		/* of that one */
 } ChunkReader;
 
 /* Once for a column; memory lies in CurrentMemoryContext. */
@@ -103,6 +106,9 @@ extern bool page_header_next(ChunkReader *reader, PageHeader *header);
 /* After page_header_next, one of these. */
 extern void page_skip_body(ChunkReader *reader, const PageHeader *header);
 extern void page_read_body(ChunkReader *reader, const PageHeader *header, PageBody *body);
+
+/* Bytes of the chunk, which the caller knows to be within it; valid until the next call. */
+extern const char *chunk_bytes(ChunkReader *reader, uint64 offset, size_t length);
 
 /* Values of batches before are not needed any more. */
 extern void chunk_reader_new_batch(ChunkReader *reader);
