@@ -25,6 +25,9 @@
 
 #define FIRST_SLICE_ROWS 64
 
+/* Enough to pay for the calls; Datums of a dozen columns still fit into a core's first cache. */
+#define LARGEST_SLICE_ROWS 256
+
 /* A slice that takes more memory makes the next one smaller. */
 #define SLICE_MEMORY (8 * 1024 * 1024)
 
@@ -340,14 +343,14 @@ foreign_scan_start(ForeignTableScan *scan, ExprContext *econtext)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Grow slices up to whole batches, unless their values are large. */
+/* Grow slices, unless their values are large. */
 static void
 adjust_slice_limit(ForeignTableScan *scan)
 {
 	if (MemoryContextMemAllocated(scan->slice_context, true) > SLICE_MEMORY)
 		scan->slice_limit = Max(scan->slice_limit / 2, 1);
 	else
-		scan->slice_limit = Min(scan->slice_limit * 2, BATCH_ROWS);
+		scan->slice_limit = Min(scan->slice_limit * 2, LARGEST_SLICE_ROWS);
 }
 
 /* The rows of the batch from number first on: places in its vectors. */
