@@ -156,6 +156,15 @@ SET enable_material = off;
 SELECT x, n, s FROM generate_series(1, 2) x LEFT JOIN (SELECT count(*) n, sum(b.id) s FROM ja.big b JOIN ja.dim d ON b.small = d.id) t ON true ORDER BY x;
 RESET enable_material;
 
+-- tables of two servers
+DO $$ BEGIN EXECUTE format('CREATE SERVER lake_too FOREIGN DATA WRAPPER streamhouse OPTIONS (warehouse %L)', current_setting('data_directory') || '/streamhouse_regress'); END $$;
+CREATE SCHEMA jo;
+IMPORT FOREIGN SCHEMA ja LIMIT TO (dim, twice) FROM SERVER lake_too INTO jo;
+EXPLAIN (COSTS OFF) SELECT d.name, count(*) FROM ja.big b JOIN jo.dim d ON b.small = d.id GROUP BY 1 ORDER BY 1 LIMIT 2;
+SELECT d.name, t.word, count(*), sum(d.v), sum(t.v) FROM ja.big b JOIN jo.dim d ON b.small = d.id LEFT JOIN jo.twice t ON t.k = d.v WHERE b.id < 20 GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT d.name, t.word, count(*), sum(d.v), sum(t.v) FROM jh.big b JOIN jh.dim d ON b.small = d.id LEFT JOIN jh.twice t ON t.k = d.v WHERE b.id < 20 GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT count(*) FROM ja.big b JOIN jo.dim d ON b.small = d.id JOIN jh.twice t ON t.k = b.small;
+
 -- rows of this transaction
 BEGIN;
 INSERT INTO ja.dim (id, name) VALUES (6, 'new');
@@ -187,4 +196,5 @@ RESET work_mem;
 RESET hash_mem_multiplier;
 
 SET client_min_messages = warning;
-DROP SCHEMA ja, jh CASCADE;
+DROP SCHEMA ja, jh, jo CASCADE;
+DROP SERVER lake_too;

@@ -7,6 +7,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "fdw/fdw.h"
 #include "fdw/lookup_join.h"
 #include "fdw/transaction.h"
 #include "settings.h"
@@ -23,6 +24,7 @@ _PG_init(void)
 	settings_init();
 	transaction_init();
 	lookup_join_init();
+	join_servers_init();
 	if (process_shared_preload_libraries_in_progress)
 	{
 		worker_init();

@@ -148,6 +148,9 @@ extern TupleTableSlot *streamhouseIterateForeignScan(ForeignScanState *node);
 extern void streamhouseReScanForeignScan(ForeignScanState *node);
 extern void streamhouseEndForeignScan(ForeignScanState *node);
 
+/* plan_join_servers.c: have the planner ask about joins across servers, too; once. */
+extern void join_servers_init(void);
+
 /* parallel.c: callbacks */
 extern bool streamhouseIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 extern Size streamhouseEstimateDSMForeignScan(ForeignScanState *node, ParallelContext *pcxt);

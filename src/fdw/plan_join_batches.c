@@ -32,13 +32,17 @@
 
 /* ---- members ---- */
 
+static bool
+is_ours(const RelOptInfo *rel)
+{
+	return rel->fdwroutine != NULL && rel->fdwroutine->GetForeignJoinPaths == streamhouseGetForeignJoinPaths;
+}
+
 /* Is it a lake table whose filters the reader applies, all of them? */
 static bool
 can_be_member(const RelOptInfo *rel)
 {
-	return rel->reloptkind == RELOPT_BASEREL && rel->fdwroutine != NULL &&
-		rel->fdwroutine->GetForeignJoinPaths == streamhouseGetForeignJoinPaths &&
-		rel->fdw_private != NULL && bms_is_empty(rel->lateral_relids) &&
+	return rel->reloptkind == RELOPT_BASEREL && is_ours(rel) && rel->fdw_private != NULL && bms_is_empty(rel->lateral_relids) &&
 		filters_are_exact(rel, rel->fdw_private);
 }
 
@@ -174,7 +178,7 @@ outer_plan_of(RelOptInfo *outerrel)
 	JoinMember *first;
 
 	if (outerrel->reloptkind == RELOPT_JOINREL)
-		return outerrel->fdw_private;
+		return outerrel->fdwroutine == NULL || is_ours(outerrel) ? outerrel->fdw_private : NULL;
 	if (!can_be_member(outerrel))
 		return NULL;
 	plan = palloc0(sizeof(JoinPlan));
