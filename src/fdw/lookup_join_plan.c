@@ -55,6 +55,7 @@ typedef struct JoinSize
 	double		keys;			/* that differ, in all batches */
 	double		found_rows;		/* of the lake, in all batches */
 	double		read_part;		/* of the lake's data that a batch reads */
+	bool		is_unique;		/* a key has one row of the lake at most */
 } JoinSize;
 
 static set_join_pathlist_hook_type previous_hook = NULL;
@@ -178,7 +179,8 @@ measure_join(PlannerInfo *root, const Path *outer_path, const RelOptInfo *innerr
 	size.batches = Max(1.0, ceil(outer_path->rows * row_bytes / get_hash_memory_limit()));
 	size.batches = Max(size.batches, ceil(outer_path->rows / LOOKUP_BATCH_MAX_ROWS));
 	size.keys = estimate_num_groups(root, clauses->values, outer_path->rows, NULL, NULL);
-	if (lookup.is_unique)
+	size.is_unique = lookup.is_unique;
+	if (size.is_unique)
 		size.found_rows = Min(size.keys, innerrel->rows);
 	else
 		size.found_rows = innerrel->rows * found_part(root, innerrel, clauses, size.keys);
@@ -265,7 +267,7 @@ add_lookup_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path, RelOpt
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = joinrel;
 	path->path.pathtarget = joinrel->reltarget;
-	path->path.rows = joinrel->rows;
+	path->path.rows = size.is_unique ? Min(joinrel->rows, outer_path->rows) : joinrel->rows;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make2(outer_path, inner_path);
 	path->custom_private = list_make5(makeInteger(type), clauses->columns, clauses->types, clauses->values,
