@@ -50,7 +50,7 @@ CREATE TABLE streamhouse.sync (
 	history boolean NOT NULL,			-- lake tables keep every change
 	on_schema_change text NOT NULL CHECK (on_schema_change IN ('evolve', 'ignore', 'pause', 'stop')),
 	enabled boolean NOT NULL DEFAULT true,
-	copied boolean NOT NULL DEFAULT false	-- the initial copy is done, so the slot must be there
+	slot_made boolean NOT NULL DEFAULT false	-- so it must be there
 );
 COMMENT ON TABLE streamhouse.sync IS 'syncs: which publication streams into which lake database';
 
@@ -60,7 +60,10 @@ CREATE TABLE streamhouse.sync_table (
 	lake_table text NOT NULL,
 	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields; 0: dropped
 	schema_lsn pg_lsn,					-- rows before this had other columns
-	copied boolean NOT NULL DEFAULT false,	-- the initial copy of the table is done
+	copy_id uuid NOT NULL DEFAULT pg_catalog.gen_random_uuid(),	-- of this copy of the table
+	base pg_lsn,						-- changes after this one are taken; null: the copy has not begun
+	copied boolean NOT NULL DEFAULT false,	-- the copy of the table is done
+	copy_error text,					-- why it failed the last time
 	column_list boolean NOT NULL DEFAULT false,	-- some of its columns may not be published, or were not for a while
 	paused_at pg_lsn,					-- the commit that the sync could not follow
 	error text,							-- why, and the cure; not null: no changes are taken
@@ -156,11 +159,31 @@ COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does 
 CREATE VIEW streamhouse.sync_tables AS
 SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", t.copied,
 	CASE WHEN t.error IS NOT NULL THEN 'paused' WHEN t.copied THEN 'streaming' ELSE 'copying' END AS state,
-	t.paused_at, t.error
+	t.paused_at, coalesce(t.error, CASE WHEN NOT t.copied THEN t.copy_error END) AS error
 FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
 COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';
 
-GRANT SELECT ON streamhouse.sync_status, streamhouse.sync_tables TO PUBLIC;
+CREATE FUNCTION streamhouse.sync_copies(OUT copy_id uuid, OUT phase text, OUT chunks_total integer, OUT chunks_done integer,
+	OUT chunks_before integer, OUT rows_done bigint, OUT rows_expected bigint, OUT bytes_done bigint, OUT bytes_total bigint,
+	OUT bytes_before bigint, OUT workers integer, OUT started timestamptz)
+RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_sync_copies';
+COMMENT ON FUNCTION streamhouse.sync_copies IS 'what the copy workers of this database report';
+
+CREATE VIEW streamhouse.sync_progress AS
+SELECT t.sync AS name, t.source, t.lake_table AS "table", coalesce(c.phase, 'waiting') AS phase,
+	c.chunks_done, c.chunks_total, c.chunks_before, c.rows_done,
+	CASE WHEN c.rows_expected >= 0 THEN greatest(c.rows_expected, c.rows_done)
+		WHEN c.bytes_done > 0 THEN (c.rows_done * (c.bytes_total::numeric / c.bytes_done))::bigint END AS rows_expected,
+	c.bytes_done, c.bytes_total, c.workers, c.started,
+	CASE WHEN c.phase = 'copying' AND c.bytes_done > c.bytes_before
+		THEN c.started + (clock_timestamp() - c.started)
+			* ((c.bytes_total - c.bytes_before)::float8 / (c.bytes_done - c.bytes_before)) END AS expected_end,
+	t.copy_error AS error
+FROM streamhouse.sync_table t LEFT JOIN streamhouse.sync_copies() c USING (copy_id)
+WHERE NOT t.copied AND t.error IS NULL;
+COMMENT ON VIEW streamhouse.sync_progress IS 'one row for each table that is being copied, or waits for that';
+
+GRANT SELECT ON streamhouse.sync_status, streamhouse.sync_tables, streamhouse.sync_progress TO PUBLIC;
 
 -- what the WAL does not tell of changes of tables is written into it
 CREATE FUNCTION streamhouse.sync_ddl_trigger()

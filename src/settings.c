@@ -12,6 +12,8 @@
 #include "storage/cache.h"
 
 char	   *setting_as_of = NULL;
+int			setting_copy_chunk_size = 128 * 1024;
+int			setting_copy_workers = 2;
 bool		setting_enable_lookup_join = true;
 bool		setting_fresh_reads = false;
 bool		setting_maintenance = true;
@@ -21,6 +23,32 @@ int			setting_sync_lag_limit = 60;
 int			setting_sync_memory = 128 * 1024;
 int			setting_sync_wal_limit = 0;
 int			setting_write_buffer_size = 64 * 1024;
+
+static void
+define_copy_settings(void)
+{
+	DefineCustomIntVariable("streamhouse.copy_chunk_size",
+							"Size of the parts in which the initial copy of a sync takes tables.",
+							"Each part becomes a snapshot of the lake table; after a crash a copy goes on with the parts that are left.",
+							&setting_copy_chunk_size,
+							128 * 1024,
+							64,
+							MAX_KILOBYTES,
+							PGC_SIGHUP,
+							GUC_UNIT_KB,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.copy_workers",
+							"Number of processes that copy tables of one sync.",
+							NULL,
+							&setting_copy_workers,
+							2,
+							1,
+							MAX_COPY_WORKERS,
+							PGC_SIGHUP,
+							0,
+							NULL, NULL, NULL);
+}
 
 /* Of sessions. */
 static void
@@ -148,5 +176,6 @@ settings_init(void)
 {
 	define_session_settings();
 	define_worker_settings();
+	define_copy_settings();
 	MarkGUCPrefixReserved("streamhouse");
 }

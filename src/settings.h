@@ -10,6 +10,14 @@
 /* streamhouse.as_of: a tag, snapshot id, timestamp, watermark or position of the source; "" reads the newest snapshot. */
 extern char *setting_as_of;
 
+/* streamhouse.copy_chunk_size, in kB: of a source table, for one commit of its initial copy. */
+extern int	setting_copy_chunk_size;
+
+#define MAX_COPY_WORKERS 64
+
+/* streamhouse.copy_workers: processes that copy tables of one sync. */
+extern int	setting_copy_workers;
+
 /* streamhouse.enable_lookup_join: the planner may look rows up by the keys of many rows at a time. */
 extern bool setting_enable_lookup_join;
 

@@ -12,6 +12,7 @@
 
 #include "api/lake_relation.h"
 #include "lake/maintain.h"
+#include "sync/sync_catalog.h"
 #include "worker/shared_state.h"
 
 #define COMPACT_USER "streamhouse_compact"
@@ -42,10 +43,17 @@ streamhouse_compact(PG_FUNCTION_ARGS)
 {
 	LakeTable  *table = lake_relation_maintain(table_argument(fcinfo));
 	bool		full = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
+	int64		newest;
 	CompactResult result;
 
 	options_check_writable(table->schema, table->options, table->name);
-	result = lake_compact(table, full, COMPACT_USER, NULL);
+	newest = snapshot_latest_id(table->location);
+	if (sync_catalog_is_copied_to(table))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("lake table \"%s\" is being filled by the initial copy of a sync", table->name),
+				 errhint("See streamhouse.sync_progress.")));
+	result = lake_compact(table, full, newest, COMPACT_USER, NULL);
 	if (result.snapshot_id == 0)
 		ereport(NOTICE,
 				(errmsg("lake table \"%s\" needs no compaction", table->name)));

@@ -209,15 +209,6 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-static void
-require_copied(const SyncRecord *sync)
-{
-	if (!sync->copied)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sync \"%s\" has not finished its initial copy", sync->name)));
-}
-
 /* The worker copies new tables when it starts again. */
 Datum
 streamhouse_refresh_sync(PG_FUNCTION_ARGS)
@@ -229,7 +220,6 @@ streamhouse_refresh_sync(PG_FUNCTION_ARGS)
 
 	require_replication_role();
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
-	require_copied(sync);
 	joined = preflight_tables(sync, shared_state != NULL, InvalidOid, &left);
 	foreach(cell, left)
 		sync_catalog_remove_table(sync->name, lfirst(cell));
@@ -246,7 +236,6 @@ copy_again(SyncRecord *sync, const SyncTableRecord *table)
 {
 	List	   *left;
 
-	require_copied(sync);
 	(void) preflight_tables(sync, shared_state != NULL, table->source, &left);
 	sync_catalog_copy_again(sync->name, table);
 	worker_restart_sync_at_commit(sync->slot);
@@ -360,7 +349,7 @@ streamhouse_wait_for_sync(PG_FUNCTION_ARGS)
 	position = PG_ARGISNULL(1) ? compat_log_message("streamhouse") : PG_GETARG_LSN(1);
 	if (may_commit(fcinfo))
 		commit_now();
-	sync_wait(sync, position, deadline);
+	sync_wait(sync, position, true, deadline);
 	PG_RETURN_VOID();
 }
 

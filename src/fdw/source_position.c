@@ -21,15 +21,10 @@ const SourcePositionRoutine *source_position_routine = NULL;
 static XLogRecPtr
 position_of_snapshot(const LakeSnapshot *snapshot)
 {
-	ListCell   *lc;
+	const char *value = snapshot_property(snapshot, SNAPSHOT_LSN_PROPERTY);
 
-	foreach(lc, snapshot->properties)
-	{
-		const OptionPair *property = lfirst(lc);
-
-		if (strcmp(property->key, SNAPSHOT_LSN_PROPERTY) == 0)
-			return DatumGetLSN(DirectFunctionCall1(pg_lsn_in, CStringGetDatum(property->value)));
-	}
+	if (value != NULL)
+		return DatumGetLSN(DirectFunctionCall1(pg_lsn_in, CStringGetDatum(value)));
 	return InvalidXLogRecPtr;
 }
 
@@ -96,6 +91,11 @@ snapshot_at_source_position(const LakeTable *table, XLogRecPtr position)
 				 errmsg("table \"%s\" has no snapshot as of position %X/%X", table->name, LSN_FORMAT_ARGS(position)),
 				 later ? errdetail("Its snapshots of that time have expired, or it was not copied yet.") :
 				 errdetail("It has no snapshot that a sync has made.")));
+	if (snapshot_property(snapshot, SNAPSHOT_PARTIAL_PROPERTY) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" was being copied at position %X/%X", table->name, LSN_FORMAT_ARGS(position)),
+				 errdetail("Its snapshots of that time do not show all rows.")));
 	if (!later && reached < position)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

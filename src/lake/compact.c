@@ -146,14 +146,14 @@ publish(Compaction *compaction, const char *commit_user, bool may_conflict, Comp
 
 /* One attempt in CurrentMemoryContext, with whose end the files of a failed one go. */
 static bool
-try_compact(LakeTable *table, bool full, const char *commit_user, const MaintenanceProgress *progress,
+try_compact(LakeTable *table, bool full, int64 since, const char *commit_user, const MaintenanceProgress *progress,
 			bool may_conflict, CompactResult *result)
 {
 	Compaction	compaction = {.table = table, .progress = progress};
 	LakeSnapshot *snapshot = snapshot_load_latest(table->location);
 
 	memset(result, 0, sizeof(*result));
-	if (snapshot == NULL)
+	if (snapshot == NULL || (since > 0 && snapshot_overwritten_since(table->location, snapshot, since)))
 		return true;
 	index_manifest_refuse_deletion_vectors(table, snapshot);
 	compaction.pending = pending_files_create();
@@ -164,7 +164,7 @@ try_compact(LakeTable *table, bool full, const char *commit_user, const Maintena
 }
 
 CompactResult
-lake_compact(LakeTable *table, bool full, const char *commit_user, const MaintenanceProgress *progress)
+lake_compact(LakeTable *table, bool full, int64 since, const char *commit_user, const MaintenanceProgress *progress)
 {
 	CompactResult result;
 	bool		done = false;
@@ -176,7 +176,7 @@ lake_compact(LakeTable *table, bool full, const char *commit_user, const Mainten
 													  ALLOCSET_DEFAULT_SIZES);
 		MemoryContext old = MemoryContextSwitchTo(context);
 
-		done = try_compact(table, full, commit_user, progress, attempt < MAX_ATTEMPTS, &result);
+		done = try_compact(table, full, since, commit_user, progress, attempt < MAX_ATTEMPTS, &result);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
 	}

@@ -208,7 +208,10 @@ order_by_target(Flush *flush, int first, int end)
 
 		order[target->start + target->nrows++] = first + i;
 		if (flush->table->has_primary_key)
-			flush->sequence_numbers[first + i] = target->state->next++;
+		{
+			flush->sequence_numbers[first + i] = target->state->next;
+			target->state->next += target->state->step;
+		}
 	}
 	pfree(targets);
 	return order;

@@ -28,9 +28,12 @@ typedef struct CompactResult
  * Compact.  full: all runs into the highest level (10.1), small append files
  * together (10.2).  Otherwise only what the triggers ask for.  One COMPACT
  * snapshot.  A conflict with another compactor is retried from the start a few
- * times, then ERRCODE_T_R_SERIALIZATION_FAILURE.
+ * times, then ERRCODE_T_R_SERIALIZATION_FAILURE.  Nothing is done if a later
+ * snapshot than since (0: no matter) is an OVERWRITE: what was known of the table
+ * holds no more.
  */
-extern CompactResult lake_compact(LakeTable *table, bool full, const char *commit_user, const MaintenanceProgress *progress);
+extern CompactResult lake_compact(LakeTable *table, bool full, int64 since, const char *commit_user,
+								  const MaintenanceProgress *progress);
 
 /* Does a bucket have so many runs (or an append table so many small files) that compaction is due? */
 extern bool lake_compaction_due(LakeTable *table);

@@ -62,6 +62,7 @@ struct SequenceMap
 {
 	MemoryContext context;
 	LakeTable  *table;
+	SequenceRule rule;
 	bucket_table_hash *buckets;
 	int64		known_snapshot; /* its numbers and those before are in; 0: none */
 };
@@ -77,6 +78,12 @@ sequence_map_create(LakeTable *table)
 	map->table = table;
 	map->buckets = bucket_table_create(context, 64, NULL);
 	return map;
+}
+
+void
+sequence_map_set_rule(SequenceMap *map, SequenceRule rule)
+{
+	map->rule = rule;
 }
 
 BucketState *
@@ -96,6 +103,8 @@ sequence_map_bucket(SequenceMap *map, BytesView partition, int32 bucket)
 		state->partition.length = partition.length;
 		state->bucket = bucket;
 		state->committed = -1;
+		state->next = map->rule == SEQUENCE_ABOVE_BASE ? 1 : 0;
+		state->step = map->rule == SEQUENCE_BASE ? 0 : 1;
 		slot->key.partition = state->partition;
 		slot->state = state;
 	}
@@ -115,7 +124,8 @@ note_entry(const ManifestEntry *entry, void *arg)
 		sequence_map_bucket(map, entry->partition, WHOLE_PARTITION)->other_total = true;
 	state = sequence_map_bucket(map, entry->partition, entry->bucket);
 	state->committed = Max(state->committed, entry->file->max_sequence_number);
-	state->next = Max(state->next, state->committed + 1);
+	if (state->step > 0)
+		state->next = Max(state->next, state->committed + 1);
 }
 
 /* Note the files that a manifest list adds. */

@@ -13,12 +13,24 @@
 
 #include "lake/table.h"
 
+/*
+ * Rows of an initial copy lie under all changes, in whatever order they are
+ * committed: they have number 0, which no change gets.
+ */
+typedef enum SequenceRule
+{
+	SEQUENCE_CONTINUES,			/* after the highest number of the bucket, from 0 */
+	SEQUENCE_ABOVE_BASE,		/* the same, from 1 */
+	SEQUENCE_BASE				/* all rows have number 0 */
+} SequenceRule;
+
 typedef struct BucketState
 {
 	BytesView	partition;		/* serialised row */
 	int32		bucket;
 	int64		committed;		/* highest number in snapshots, -1: none */
 	int64		next;			/* the next one to give to a row */
+	int64		step;			/* to the one after it */
 	int64		lowest_pending; /* of unpublished files; of use to resequence.c only */
 	bool		other_total;	/* a file was written for another number of buckets */
 } BucketState;
@@ -27,6 +39,9 @@ typedef struct SequenceMap SequenceMap;
 
 /* An empty map in a child of CurrentMemoryContext. */
 extern SequenceMap *sequence_map_create(LakeTable *table);
+
+/* SEQUENCE_CONTINUES unless said otherwise, before there are buckets. */
+extern void sequence_map_set_rule(SequenceMap *map, SequenceRule rule);
 
 /*
  * Learn the numbers used in the snapshots up to latest (NULL: there is none).

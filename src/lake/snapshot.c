@@ -376,6 +376,34 @@ snapshot_load_at_watermark(const char *table_location, int64 watermark)
 	return found;
 }
 
+const char *
+snapshot_property(const LakeSnapshot *snapshot, const char *key)
+{
+	ListCell   *lc;
+
+	foreach(lc, snapshot->properties)
+	{
+		const OptionPair *property = (const OptionPair *) lfirst(lc);
+
+		if (strcmp(property->key, key) == 0)
+			return property->value;
+	}
+	return NULL;
+}
+
+bool
+snapshot_overwritten_since(const char *table_location, const LakeSnapshot *latest, int64 since)
+{
+	for (int64 id = since + 1; latest != NULL && id <= latest->id; id++)
+	{
+		const LakeSnapshot *snapshot = id == latest->id ? latest : snapshot_load(table_location, id, true);
+
+		if (snapshot == NULL || snapshot->commit_kind == COMMIT_OVERWRITE)
+			return true;
+	}
+	return false;
+}
+
 LakeSnapshot *
 snapshot_latest_of_user(const char *table_location, const char *commit_user, int64 stop_id)
 {

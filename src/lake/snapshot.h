@@ -24,6 +24,9 @@ typedef enum CommitKind
 /* Property of snapshots that a sync makes: the position of the source's WAL up to which it has its transactions. */
 #define SNAPSHOT_LSN_PROPERTY "streamhouse.lsn"
 
+/* Beside it, while the table is still being copied: the snapshot does not show all rows. */
+#define SNAPSHOT_PARTIAL_PROPERTY "streamhouse.partial"
+
 typedef struct LakeSnapshot
 {
 	int64		id;
@@ -51,6 +54,9 @@ typedef struct LakeSnapshot
 	int64		next_row_id;	/* 0 when absent */
 } LakeSnapshot;
 
+/* The value of a property, NULL when there is none. */
+extern const char *snapshot_property(const LakeSnapshot *snapshot, const char *key);
+
 extern const char *commit_kind_name(CommitKind kind);
 
 /* Latest and earliest ids by hint, else by listing; 0 when there is none. */
@@ -62,6 +68,9 @@ extern LakeSnapshot *snapshot_load(const char *table_location, int64 id, bool mi
 
 /* NULL for a table without snapshots. */
 extern LakeSnapshot *snapshot_load_latest(const char *table_location);
+
+/* Is a snapshot after since, up to latest, an OVERWRITE, or may it be one that has expired? */
+extern bool snapshot_overwritten_since(const char *table_location, const LakeSnapshot *latest, int64 since);
 
 /* Newest snapshot with time_millis <= time; NULL if none. */
 extern LakeSnapshot *snapshot_load_at_time(const char *table_location, int64 time_millis);

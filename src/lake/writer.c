@@ -36,6 +36,7 @@ struct TableWriter
 	LakeTable  *table;
 	WriteBuffer *buffer;
 	SequenceMap *sequences;
+	SequenceRule rule;
 	PendingFiles *files;
 	List	   *entries;		/* ManifestEntry *: unpublished files */
 	int			nforgotten;		/* the first so many entries are truncated away */
@@ -63,6 +64,13 @@ table_writer_open(LakeTable *table, Size memory_limit)
 	writer->files = pending_files_create();
 	MemoryContextSwitchTo(old);
 	return writer;
+}
+
+void
+table_writer_set_sequence_rule(TableWriter *writer, SequenceRule rule)
+{
+	writer->rule = rule;
+	sequence_map_set_rule(writer->sequences, rule);
 }
 
 void
@@ -96,13 +104,13 @@ table_writer_truncated(const TableWriter *writer)
 }
 
 /*
- * Writers of append tables without buckets number their rows from 0; all
- * others go on after what is in the bucket.
+ * Writers of append tables without buckets, and of base rows, number their
+ * rows from 0; all others go on after what is in the bucket.
  */
 static bool
 continues_sequences(const TableWriter *writer)
 {
-	return writer->table->options->bucket_mode != BUCKET_UNAWARE;
+	return writer->table->options->bucket_mode != BUCKET_UNAWARE && writer->rule != SEQUENCE_BASE;
 }
 
 /* Learn of the sequence numbers that were used since the last time. */
@@ -346,6 +354,12 @@ prepare_try(CommitRequest *request, const LakeSnapshot *latest, void *arg)
 	TableWriter *writer = (TableWriter *) arg;
 	MemoryContext old;
 
+	/* rows that were read before an overwrite must not come back after it */
+	if (request->info.unless_overwritten_since > 0 &&
+		snapshot_overwritten_since(writer->table->location, latest, request->info.unless_overwritten_since))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("lake table \"%s\" was overwritten meanwhile", writer->table->name)));
 	if (!continues_sequences(writer))
 		return;
 	refresh_sequences(writer, latest);

@@ -12,6 +12,7 @@
 #define STREAMHOUSE_LAKE_WRITER_H
 
 #include "lake/read.h"
+#include "lake/sequence.h"
 #include "lake/table.h"
 
 typedef struct TableWriter TableWriter;
@@ -22,6 +23,9 @@ typedef struct TableWriter TableWriter;
  * written.  ERROR when the table cannot be written (options_check_writable).
  */
 extern TableWriter *table_writer_open(LakeTable *table, Size memory_limit);
+
+/* How rows of a table with primary key are numbered; before the first row. */
+extern void table_writer_set_sequence_rule(TableWriter *writer, SequenceRule rule);
 
 /*
  * Append one row: a scalar per table field, in the fields' order; bytes are
@@ -59,6 +63,7 @@ typedef struct CommitInfo
 	int64		commit_identifier;	/* BATCH_COMMIT_IDENTIFIER for SQL */
 	List	   *properties;		/* OptionPair * */
 	bool		force;			/* commit also when there is nothing to */
+	int64		unless_overwritten_since;	/* ERROR if a later snapshot than this is an OVERWRITE; 0: no matter */
 } CommitInfo;
 
 /*

@@ -14,17 +14,26 @@
 
 #define MIN_FILE_ROWS 256
 
-void
-apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn)
+static OptionPair *
+make_property(const char *key, char *value)
 {
 	OptionPair *property = palloc(sizeof(OptionPair));
 
-	property->key = pstrdup(SNAPSHOT_LSN_PROPERTY);
-	property->value = psprintf("%X/%X", LSN_FORMAT_ARGS(lsn));
+	property->key = pstrdup(key);
+	property->value = value;
+	return property;
+}
+
+void
+apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial)
+{
 	info->commit_user = sync->slot;
 	info->commit_identifier = (int64) lsn;
-	info->properties = list_make1(property);
+	info->properties = list_make1(make_property(SNAPSHOT_LSN_PROPERTY, psprintf("%X/%X", LSN_FORMAT_ARGS(lsn))));
+	if (partial)
+		info->properties = lappend(info->properties, make_property(SNAPSHOT_PARTIAL_PROPERTY, pstrdup("true")));
 	info->force = true;
+	info->unless_overwritten_since = 0;
 }
 
 TableWriter *
@@ -35,6 +44,7 @@ apply_writer(SyncStream *stream, SyncTable *table)
 		MemoryContext old = MemoryContextSwitchTo(stream->context);
 
 		table->writer = table_writer_open(table->lake, stream->memory_limit);
+		table_writer_set_sequence_rule(table->writer, SEQUENCE_ABOVE_BASE);
 		MemoryContextSwitchTo(old);
 		stream->memory += table_writer_memory(table->writer);
 	}
@@ -114,6 +124,26 @@ apply_truncate(SyncStream *stream, SyncTable *table)
 	table->pending_rows = 0;
 }
 
+void
+apply_defer(SyncStream *stream, SyncTable *table)
+{
+	ereport(LOG,
+			(errmsg("sync \"%s\" leaves out changes of table \"%s\" until its copy is made",
+					stream->sync->name, table->record->source_name)));
+	toast_queue_discard(table);
+	if (table->writer)
+	{
+		stream->memory -= table_writer_memory(table->writer);
+		table_writer_close(table->writer);
+		table->writer = NULL;
+	}
+	table->pending = false;
+	table->pending_rows = 0;
+	table->deferred = true;
+	stream->frozen = true;
+	stream->monitor->deferred(table->record);
+}
+
 typedef struct FlushContext
 {
 	const SyncTable *table;
@@ -166,10 +196,31 @@ commit_table(SyncStream *stream, SyncTable *table)
 {
 	CommitInfo	info;
 
-	apply_commit_info(&info, stream->sync, stream->boundary);
+	apply_commit_info(&info, stream->sync, stream->boundary, !table->record->copied);
 	table->snapshot_id = table_writer_commit(table->writer, &info);
 	table->applied = stream->boundary;
 	table->pending = false;
+}
+
+void
+apply_note_copied(SyncStream *stream)
+{
+	MemoryContext old = MemoryContextSwitchTo(stream->flush_context);
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
+	CommitInfo	info;
+
+	hash_seq_init(&status, stream->map->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		if (!table->partial || !table->record->copied)
+			continue;
+		apply_commit_info(&info, stream->sync, table->applied, false);
+		table->snapshot_id = table_writer_commit(apply_writer(stream, table), &info);
+		table->partial = false;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->flush_context);
 }
 
 /* Rows of the flush, and the memory of the writers, which is small now. */
@@ -200,7 +251,8 @@ apply_flush(SyncStream *stream)
 	for_each_pending(stream, toast_queue_resolve);
 	for_each_pending(stream, prepare_table);
 	for_each_pending(stream, commit_table);
-	sync_slot_confirm(stream->boundary, true);
+	if (!stream->frozen)
+		sync_slot_confirm(stream->boundary, true);
 
 	stream->pending = false;
 	stream->full = false;

@@ -10,6 +10,8 @@
 #include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
 
+#include "sync/sync_catalog.h"
+
 typedef struct SyncMonitor
 {
 	/* May the sync go on?  Asked often. */
@@ -26,6 +28,15 @@ typedef struct SyncMonitor
 	 * the newest transaction, 0 when none was added.
 	 */
 	void		(*reached) (XLogRecPtr visible, TimestampTz commit_time);
+
+	/*
+	 * Is all of the table in the lake that its copy has to bring?  Then rows
+	 * may be newer than the stream until it has passed *position.
+	 */
+	bool		(*copy_finished) (const SyncTableRecord *table, XLogRecPtr *position);
+
+	/* The stream leaves out the table, and wants to be started again when its copy is finished. */
+	void		(*deferred) (const SyncTableRecord *table);
 
 	/* All is well, whatever happened before. */
 	void		(*healthy) (void);

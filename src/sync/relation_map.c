@@ -65,8 +65,8 @@ lake_table_replaced(const LakeTable *lake)
 }
 
 /*
- * The newest snapshot of the sync's; each table has had one since the initial
- * copy.  If there is none it must have expired: otherwise somebody has put
+ * The newest snapshot of the sync's; each table has had one since its copy
+ * was begun.  If there is none it must have expired: otherwise somebody has put
  * another table in the place of the one that was filled.
  */
 static LakeSnapshot *
@@ -130,8 +130,10 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	table->lake = lake;
 	table->applied = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
 	table->snapshot_id = newest ? newest->id : 0;
+	table->partial = newest && snapshot_property(newest, SNAPSHOT_PARTIAL_PROPERTY) != NULL;
 	table->writer = NULL;
 	table->pending = false;
+	table->deferred = false;
 	table->pending_rows = 0;
 	table->queue = NULL;
 	table->row = palloc0(sizeof(Scalar) * nfields);
@@ -164,7 +166,7 @@ relation_map_create(const SyncRecord *sync, const char *warehouse)
 	{
 		const SyncTableRecord *record = lfirst(cell);
 
-		if (!record->paused)
+		if (!record->paused && (record->copied || !XLogRecPtrIsInvalid(record->base)))
 			open_table(hash_search(map->tables, &record->source, HASH_ENTER, NULL), sync, record, warehouse);
 	}
 	current_map = map;

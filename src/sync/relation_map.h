@@ -33,11 +33,13 @@ typedef struct SyncTable
 	LakeTable  *lake;
 	XLogRecPtr	applied;		/* transactions that end here or before are in the lake */
 	int64		snapshot_id;	/* newest of the sync's, or 0 if it has expired */
+	bool		partial;		/* it was made while the table was being copied */
 
 	/* rows not yet in the lake */
 	TableWriter *writer;		/* NULL until the first row */
 	bool		pending;		/* the next flush commits this table */
 	int64		pending_rows;
+	bool		deferred;		/* changes are left out, see apply_defer */
 	struct ToastQueue *queue;	/* rows that wait for values from the lake, or NULL */
 
 	/* room for the row at work on, by field */

@@ -14,6 +14,7 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
@@ -64,40 +65,46 @@ sync_slot_presence(const char *slot)
 	return SLOT_PRESENT;
 }
 
-XLogRecPtr
-sync_slot_create(const char *slot)
+/* Create a slot, ephemeral for now, and read WAL until all that changes from there on can be decoded. */
+static LogicalDecodingContext *
+create_slot(const char *slot, bool need_snapshot)
 {
 	LogicalDecodingContext *context;
-	XLogRecPtr	consistent;
 
-	XactIsoLevel = XACT_REPEATABLE_READ;
-	XactReadOnly = true;
 	CheckLogicalDecodingRequirements();
 	ReplicationSlotCreate(slot, true, RS_EPHEMERAL, false, false, false);
-	context = CreateInitDecodingContext("streamhouse", NIL, true, InvalidXLogRecPtr,
+	context = CreateInitDecodingContext("streamhouse", NIL, need_snapshot, InvalidXLogRecPtr,
 										XL_ROUTINE(.page_read = read_local_xlog_page,
 												   .segment_open = wal_segment_open,
 												   .segment_close = wal_segment_close),
 										NULL, NULL, NULL);
 	DecodingContextFindStartpoint(context);
-	RestoreTransactionSnapshot(SnapBuildInitialSnapshot(context->snapshot_builder), MyProc);
-	consistent = MyReplicationSlot->data.confirmed_flush;
-	FreeDecodingContext(context);
-	return consistent;
+	return context;
 }
 
 void
-sync_slot_persist(void)
+sync_slot_create(const char *slot)
 {
+	FreeDecodingContext(create_slot(slot, false));
 	ReplicationSlotPersist();
 	ReplicationSlotRelease();
 }
 
-void
-sync_slot_discard(void)
+/* The transaction itself keeps what the snapshot sees, once it has it. */
+XLogRecPtr
+sync_slot_snapshot(const char *temporary_slot)
 {
-	/* ephemeral, so it is dropped */
+	LogicalDecodingContext *context;
+	XLogRecPtr	position;
+
+	XactIsoLevel = XACT_REPEATABLE_READ;
+	XactReadOnly = true;
+	context = create_slot(temporary_slot, true);
+	RestoreTransactionSnapshot(SnapBuildInitialSnapshot(context->snapshot_builder), MyProc);
+	position = MyReplicationSlot->data.confirmed_flush;
+	FreeDecodingContext(context);
 	ReplicationSlotRelease();
+	return position;
 }
 
 LogicalDecodingContext *
@@ -105,6 +112,8 @@ sync_slot_open(const char *slot, void *private_data)
 {
 	LogicalDecodingContext *context;
 
+	/* what was looked up outside of decoding is of another time */
+	InvalidateSystemCaches();
 	ReplicationSlotAcquire(slot, true, false);
 	if (compat_slot_is_invalidated(MyReplicationSlot))
 		ereport(ERROR,

@@ -27,19 +27,16 @@ extern void sync_slot_permit_plugin(void);
 
 extern SlotPresence sync_slot_presence(const char *slot);
 
+/* Create the slot.  Waits for transactions that are running. */
+extern void sync_slot_create(const char *slot);
+
 /*
- * Create the slot, ephemeral, and give the current transaction the snapshot
- * that goes with it: returns the position up to which the snapshot sees
- * everything.  The transaction must be new, without any snapshot.  Waits for
- * transactions that are running.
+ * Give the current transaction a snapshot that sees all transactions that end
+ * at the position returned or before, and no others.  The transaction must be
+ * new, without any snapshot; it is made REPEATABLE READ.  A slot of the given
+ * name is needed for a moment.  Waits for transactions that are running.
  */
-extern XLogRecPtr sync_slot_create(const char *slot);
-
-/* Let the slot outlive this process; the initial copy is in the lake. */
-extern void sync_slot_persist(void);
-
-/* Or let it go: only its snapshot was wanted. */
-extern void sync_slot_discard(void);
+extern XLogRecPtr sync_slot_snapshot(const char *temporary_slot);
 
 /* Acquire it and begin to decode where it stands. */
 extern LogicalDecodingContext *sync_slot_open(const char *slot, void *private_data);

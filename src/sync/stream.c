@@ -86,7 +86,7 @@ confirm_idle_position(SyncStream *stream, XLogRecPtr position)
 		stream->visible = position;
 		stream->monitor->reached(position, 0);
 	}
-	if (position > MyReplicationSlot->data.confirmed_flush &&
+	if (!stream->frozen && position > MyReplicationSlot->data.confirmed_flush &&
 		TimestampDifferenceExceeds(confirmed_at, now, CONFIRM_INTERVAL_MS))
 	{
 		sync_slot_confirm(position, false);

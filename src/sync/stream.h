@@ -32,6 +32,12 @@ typedef struct SyncStream
 	RelationMap *map;
 	XLogRecPtr	visible;		/* all that was committed up to here is in the lake */
 
+	/*
+	 * Changes of some table are left out for now: the slot keeps its place, so
+	 * that a later start of the stream meets them again.
+	 */
+	bool		frozen;
+
 	Size		memory_limit;	/* of all writers */
 	Size		memory;			/* that they use */
 
@@ -60,7 +66,7 @@ extern void stream_run(SyncStream *stream);
 static inline bool
 sync_table_is_wanted(const SyncTable *table, const ReorderBufferTXN *transaction)
 {
-	return table && transaction->end_lsn > table->applied;
+	return table && !table->deferred && transaction->end_lsn > table->applied;
 }
 
 /* apply.c */
@@ -70,11 +76,23 @@ extern void apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const 
 extern void apply_truncate(SyncStream *stream, SyncTable *table);
 extern TableWriter *apply_writer(SyncStream *stream, SyncTable *table);
 
+/*
+ * Leave out the table's changes since its last commit, and those to come,
+ * until the stream is started again.
+ */
+extern void apply_defer(SyncStream *stream, SyncTable *table);
+
 /* Commit all pending tables at the boundary; outside decoding. */
 extern void apply_flush(SyncStream *stream);
 
-/* What a snapshot of the sync carries. */
-extern void apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn);
+/*
+ * The newest snapshots of tables whose copy has been finished since show all
+ * rows; before the stream begins.
+ */
+extern void apply_note_copied(SyncStream *stream);
+
+/* What a snapshot of the sync carries; partial: while the table is being copied. */
+extern void apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial);
 
 /* change.c */
 /* Is an update's row replicated before it, and after? */

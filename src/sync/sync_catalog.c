@@ -7,6 +7,7 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -16,11 +17,12 @@
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
+#include "fdw/fdw.h"
 #include "lake/schema.h"
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
-	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, copied, on_unrepresentable, history, on_schema_change"
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change"
 
 static Datum
 tuple_value(uint64 row, int column, bool *isnull)
@@ -188,7 +190,7 @@ sync_of_row(uint64 row)
 	sync->flush_interval = DatumGetInt64(tuple_datum(row, 6));
 	sync->options = sync_options_parse(tuple_datum(row, 7));
 	sync->enabled = DatumGetBool(tuple_datum(row, 8));
-	sync->copied = DatumGetBool(tuple_datum(row, 9));
+	sync->slot_made = DatumGetBool(tuple_datum(row, 9));
 	sync->on_unrepresentable = unrepresentable_policy_parse(TextDatumGetCString(tuple_datum(row, 10)));
 	sync->history = DatumGetBool(tuple_datum(row, 11));
 	sync->on_schema_change = schema_change_policy_parse(TextDatumGetCString(tuple_datum(row, 12)));
@@ -214,6 +216,9 @@ table_of_row(uint64 row)
 	table->column_list = DatumGetBool(tuple_datum(row, 6));
 	table->paused = DatumGetBool(tuple_datum(row, 7));
 	table->schema_lsn = DatumGetLSN(tuple_datum(row, 8));
+	table->copy_id = TextDatumGetCString(tuple_datum(row, 9));
+	table->base = DatumGetLSN(tuple_datum(row, 10));
+	table->copy_failed = DatumGetBool(tuple_datum(row, 11));
 	return table;
 }
 
@@ -230,7 +235,7 @@ load_tables(SyncRecord *sync, MemoryContext context)
 
 	values[0] = CStringGetTextDatum(sync->name);
 	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
-			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0')"
+			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 ORDER BY t.source::oid",
@@ -462,33 +467,72 @@ sync_catalog_set_enabled(const char *name, bool enabled)
 				  SPI_OK_UPDATE, name);
 }
 
-/* A statement about one table of a sync: $1 is the sync, $2 the source, $3 its columns. */
-static void
-execute_about_table(const char *query, int expected, const char *sync, const SyncTableRecord *table)
+void
+sync_catalog_set_slot_made(const char *name)
 {
-	Oid			types[3] = {TEXTOID, REGCLASSOID, INT2ARRAYOID};
-	Datum		values[3];
+	execute_about("UPDATE streamhouse.sync SET slot_made = true WHERE name = $1", SPI_OK_UPDATE, name);
+}
 
-	values[0] = CStringGetTextDatum(sync);
-	values[1] = ObjectIdGetDatum(table->source);
-	values[2] = columns_array(table->columns, table->ncolumns);
-	execute(query, expected, 3, types, values);
+/* A statement about one copy of a table: $1 is its id, $2 a text or null. */
+static void
+update_copy(const char *query, const char *copy_id, const char *value)
+{
+	CatalogAccess access;
+	Oid			types[2] = {TEXTOID, TEXTOID};
+	Datum		values[2] = {0};
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(copy_id);
+	if (value)
+		values[1] = CStringGetTextDatum(value);
+	if (SPI_execute_with_args(query, 2, types, values, value ? NULL : " n", false, 0) != SPI_OK_UPDATE)
+		elog(ERROR, "could not execute \"%s\"", query);
+	catalog_leave(&access);
 }
 
 void
-sync_catalog_set_copied(const SyncRecord *sync, List *tables)
+sync_catalog_set_base(const SyncTableRecord *table, XLogRecPtr base)
+{
+	update_copy("UPDATE streamhouse.sync_table SET base = $2::pg_lsn, copied = false WHERE copy_id = $1::uuid",
+				table->copy_id, XLogRecPtrIsInvalid(base) ? NULL : psprintf("%X/%X", LSN_FORMAT_ARGS(base)));
+}
+
+void
+sync_catalog_set_copy_error(const char *copy_id, const char *error)
+{
+	update_copy("UPDATE streamhouse.sync_table SET copy_error = $2 WHERE copy_id = $1::uuid", copy_id, error);
+}
+
+void
+sync_catalog_set_copied(const char *copy_id)
+{
+	update_copy("UPDATE streamhouse.sync_table SET copied = true, copy_error = $2 WHERE copy_id = $1::uuid AND base IS NOT NULL",
+				copy_id, NULL);
+}
+
+bool
+sync_catalog_is_copied_to(const LakeTable *lake)
 {
 	CatalogAccess access;
-	ListCell   *cell;
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+	bool		found = false;
+	uint64		i;
 
-	if (!sync->copied)
-		execute_about("UPDATE streamhouse.sync SET copied = true WHERE name = $1", SPI_OK_UPDATE, sync->name);
 	catalog_enter(&access);
-	foreach(cell, tables)
-		execute_about_table("UPDATE streamhouse.sync_table SET copied = true"
-							" WHERE sync = $1 AND source = $2 AND columns = $3",
-							SPI_OK_UPDATE, sync->name, lfirst(cell));
+	values[0] = CStringGetTextDatum(lake->name);
+	execute("SELECT s.server, s.database, t.lake_table FROM streamhouse.sync s JOIN streamhouse.sync_table t ON t.sync = s.name"
+			" WHERE NOT t.copied AND s.database || '.' || t.lake_table = $1", SPI_OK_SELECT, 1, types, values);
+	for (i = 0; i < SPI_processed; i++)
+	{
+		ForeignServer *server = GetForeignServerByName(TextDatumGetCString(tuple_datum(i, 1)), true);
+
+		found |= server && strcmp(lake->location, lake_table_location(server_warehouse(server, false),
+																	  TextDatumGetCString(tuple_datum(i, 2)),
+																	  TextDatumGetCString(tuple_datum(i, 3)))) == 0;
+	}
 	catalog_leave(&access);
+	return found;
 }
 
 void
@@ -505,32 +549,31 @@ void
 sync_catalog_remove_table(const char *sync, const SyncTableRecord *table)
 {
 	CatalogAccess access;
+	Oid			types[2] = {TEXTOID, TEXTOID};
+	Datum		values[2];
 
 	catalog_enter(&access);
-	execute_about_table("DELETE FROM streamhouse.sync_table WHERE sync = $1 AND source = $2 AND columns = $3",
-						SPI_OK_DELETE, sync, table);
+	values[0] = CStringGetTextDatum(sync);
+	values[1] = CStringGetTextDatum(table->copy_id);
+	execute("DELETE FROM streamhouse.sync_table WHERE sync = $1 AND copy_id = $2::uuid", SPI_OK_DELETE, 2, types, values);
 	catalog_leave(&access);
 }
 
-/*
- * Change the row of a table, if it is still the one that is known: $1 to $3
- * say which.
- */
+/* Change the row of a table, if it is still the one that is known: $1 and $2 say which. */
 static void
 update_table(const char *query, const char *sync, const SyncTableRecord *table, int nvalues, const Oid *more_types,
 			 const Datum *more_values)
 {
 	CatalogAccess access;
-	Oid			types[6] = {TEXTOID, REGCLASSOID, INT2ARRAYOID};
-	Datum		values[6];
+	Oid			types[5] = {TEXTOID, TEXTOID};
+	Datum		values[5];
 
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(sync);
-	values[1] = ObjectIdGetDatum(table->source);
-	values[2] = columns_array(table->columns, table->ncolumns);
-	memcpy(types + 3, more_types, sizeof(Oid) * nvalues);
-	memcpy(values + 3, more_values, sizeof(Datum) * nvalues);
-	execute(query, SPI_OK_UPDATE, 3 + nvalues, types, values);
+	values[1] = CStringGetTextDatum(table->copy_id);
+	memcpy(types + 2, more_types, sizeof(Oid) * nvalues);
+	memcpy(values + 2, more_values, sizeof(Datum) * nvalues);
+	execute(query, SPI_OK_UPDATE, 2 + nvalues, types, values);
 	catalog_leave(&access);
 }
 
@@ -541,16 +584,16 @@ sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const A
 	Oid			types[3] = {INT2ARRAYOID, BOOLOID, PG_LSNOID};
 	Datum		values[3] = {columns_array(columns, ncolumns), BoolGetDatum(column_list), LSNGetDatum(lsn)};
 
-	update_table("UPDATE streamhouse.sync_table SET columns = $4, column_list = $5, schema_lsn = $6"
-				 " WHERE sync = $1 AND source = $2 AND columns = $3",
+	update_table("UPDATE streamhouse.sync_table SET columns = $3, column_list = $4, schema_lsn = $5"
+				 " WHERE sync = $1 AND copy_id = $2::uuid",
 				 sync, table, 3, types, values);
 }
 
 void
 sync_catalog_copy_again(const char *sync, const SyncTableRecord *table)
 {
-	update_table("UPDATE streamhouse.sync_table SET copied = false, paused_at = NULL, error = NULL"
-				 " WHERE sync = $1 AND source = $2 AND columns = $3",
+	update_table("UPDATE streamhouse.sync_table SET copy_id = pg_catalog.gen_random_uuid(), base = NULL, copied = false,"
+				 " copy_error = NULL, paused_at = NULL, error = NULL WHERE sync = $1 AND copy_id = $2::uuid",
 				 sync, table, 0, NULL, NULL);
 }
 
@@ -560,7 +603,7 @@ sync_catalog_pause_table(const char *sync, const SyncTableRecord *table, XLogRec
 	Oid			types[2] = {PG_LSNOID, TEXTOID};
 	Datum		values[2] = {LSNGetDatum(lsn), CStringGetTextDatum(error)};
 
-	update_table("UPDATE streamhouse.sync_table SET paused_at = nullif($4, '0/0'), error = $5"
-				 " WHERE sync = $1 AND source = $2 AND columns = $3",
+	update_table("UPDATE streamhouse.sync_table SET paused_at = nullif($3, '0/0'), error = $4"
+				 " WHERE sync = $1 AND copy_id = $2::uuid",
 				 sync, table, 2, types, values);
 }

@@ -15,6 +15,7 @@
 #include "nodes/pg_list.h"
 
 #include "fdw/types.h"
+#include "lake/table.h"
 
 /* What becomes of changes of the sources' columns. */
 typedef enum SchemaChangePolicy
@@ -32,7 +33,10 @@ typedef struct SyncTableRecord
 	char	   *lake_table;
 	int			ncolumns;
 	AttrNumber *columns;		/* of the source, in the order of the lake's fields; 0: it was dropped */
-	bool		copied;			/* the initial copy is made */
+	char	   *copy_id;		/* of this copy of the table; another one when it is taken anew */
+	XLogRecPtr	base;			/* changes of transactions that end after this are taken; invalid: not known yet */
+	bool		copied;			/* the copy is made, and the stream has passed it */
+	bool		copy_failed;	/* the last time it was tried */
 	bool		column_list;	/* some columns may not be published, or were not for a while */
 	bool		paused;			/* its changes are not taken */
 	XLogRecPtr	schema_lsn;		/* rows before this had other columns than the lake table has; or invalid */
@@ -51,7 +55,7 @@ typedef struct SyncRecord
 	bool		history;		/* lake tables keep every change */
 	SchemaChangePolicy on_schema_change;
 	bool		enabled;
-	bool		copied;
+	bool		slot_made;		/* once; so it must be there */
 	List	   *tables;			/* SyncTableRecord *, by source oid */
 } SyncRecord;
 
@@ -78,8 +82,21 @@ extern void sync_catalog_alter(const char *name, const Datum *flush_interval, co
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
 
-/* The initial copy of these tables is made; and that of the sync, if it was not. */
-extern void sync_catalog_set_copied(const SyncRecord *sync, List *tables);
+extern void sync_catalog_set_slot_made(const char *name);
+
+/*
+ * The way of a table's copy: its base is known, it failed (error), or it is
+ * made.  Nothing happens if the table was taken anew meanwhile.
+ */
+extern void sync_catalog_set_base(const SyncTableRecord *table, XLogRecPtr base);
+extern void sync_catalog_set_copy_error(const char *copy_id, const char *error);
+extern void sync_catalog_set_copied(const char *copy_id);
+
+/*
+ * Is a table of some sync being copied into this lake table?  Then it must not be
+ * compacted: deletes of rows that the copy has yet to bring would be lost.
+ */
+extern bool sync_catalog_is_copied_to(const LakeTable *lake);
 
 extern void sync_catalog_add_table(const char *sync, const SyncTableRecord *table);
 extern void sync_catalog_remove_table(const char *sync, const SyncTableRecord *table);

@@ -22,6 +22,7 @@ typedef struct WaitingRow
 	Scalar	   *old_row;		/* to be deleted first, or NULL */
 	Scalar	   *row;
 	bool	   *missing;		/* by field; NULL: the row is complete */
+	XLogRecPtr	end_lsn;		/* of its transaction */
 } WaitingRow;
 
 /*
@@ -67,6 +68,13 @@ typedef struct ToastQueue
 	List	   *rows;			/* WaitingRow * */
 	keys_hash  *keys;
 	MemoryContext found_context;	/* rows found in the lake, of one pass */
+
+	/*
+	 * Rows of transactions up to here may be missing in the lake although the
+	 * copy is made: it was made as of here, and they were gone.
+	 */
+	XLogRecPtr	copied_as_of;
+	bool		complete;		/* the lake has all that the copy brings */
 } ToastQueue;
 
 static ToastQueue *
@@ -127,7 +135,7 @@ copy_row(const SyncTable *table, const Scalar *row)
 
 /* Queue the change: copies of the rows, and their keys. */
 static void
-enqueue(SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row, const bool *missing)
+enqueue(const SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row, const bool *missing)
 {
 	ToastQueue *queue = table->queue;
 	MemoryContext old = MemoryContextSwitchTo(queue->context);
@@ -135,6 +143,7 @@ enqueue(SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row
 	Size		nfields = table->lake->schema->nfields;
 
 	waiting->kind = kind;
+	waiting->end_lsn = stream->transaction->end_lsn;
 	waiting->row = copy_row(table, row);
 	remember_key(queue, sync_table_key_bytes(table, row));
 	if (old_row)
@@ -167,7 +176,7 @@ toast_queue_take(SyncStream *stream, SyncTable *table, RowKind kind, const Scala
 	if (missing == NULL && !key_waits(table, row) && !key_waits(table, old_row))
 		return false;
 
-	enqueue(table, kind, old_row, row, missing);
+	enqueue(stream, table, kind, old_row, row, missing);
 	if (list_length(table->queue->rows) >= MAX_QUEUED_ROWS ||
 		MemoryContextMemAllocated(table->queue->context, false) > stream->memory_limit / 4)
 		toast_queue_resolve(stream, table);
@@ -297,6 +306,13 @@ read_wanted_rows(SyncStream *stream, SyncTable *table)
 	table_reader_close(reader);
 }
 
+/* A row whose values are not in the lake: may it go without?  The changes up to the copy's snapshot have removed it. */
+static bool
+is_gone_later(const ToastQueue *queue, const WaitingRow *waiting)
+{
+	return queue->complete && waiting->end_lsn <= queue->copied_as_of;
+}
+
 /* Fill the missing fields from the newest row of the key that had them. */
 static void
 complete_row(SyncTable *table, WaitingRow *waiting)
@@ -304,6 +320,8 @@ complete_row(SyncTable *table, WaitingRow *waiting)
 	const KeyEntry *entry = entry_of(table, known_by(waiting));
 	int			i;
 
+	if (entry->row == NULL && is_gone_later(table->queue, waiting))
+		return;
 	if (entry->row == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -373,8 +391,28 @@ must_wait(SyncTable *table, const WaitingRow *waiting)
 	return true;
 }
 
-/* Read what there is room for, and release the rows that are complete; the others stay. */
+/* Must the table wait for its copy? */
+static bool
+must_defer(SyncTable *table, const WaitingRow *waiting)
+{
+	return waiting->missing && !table->queue->complete && entry_of(table, known_by(waiting))->row == NULL;
+}
+
+/* To be asked before the lake is read. */
 static void
+ask_for_copy(SyncStream *stream, SyncTable *table)
+{
+	ToastQueue *queue = table->queue;
+
+	queue->copied_as_of = InvalidXLogRecPtr;
+	queue->complete = table->record->copied || stream->monitor->copy_finished(table->record, &queue->copied_as_of);
+}
+
+/*
+ * Read what there is room for, and release the rows that are complete; the
+ * others stay.  False when the table must wait for its copy.
+ */
+static bool
 resolve_pass(SyncStream *stream, SyncTable *table)
 {
 	ToastQueue *queue = table->queue;
@@ -382,8 +420,10 @@ resolve_pass(SyncStream *stream, SyncTable *table)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	List	   *left = NIL;
+	bool		deferred = false;
 	ListCell   *cell;
 
+	ask_for_copy(stream, table);
 	mark_keys(table);
 	read_wanted_rows(stream, table);
 	MemoryContextReset(scratch);
@@ -397,6 +437,8 @@ resolve_pass(SyncStream *stream, SyncTable *table)
 			left = lappend(left, waiting);
 			MemoryContextSwitchTo(scratch);
 		}
+		else if ((deferred = must_defer(table, waiting)))
+			break;
 		else
 			release_row(stream, table, waiting);
 		MemoryContextReset(scratch);
@@ -405,6 +447,7 @@ resolve_pass(SyncStream *stream, SyncTable *table)
 	MemoryContextReset(queue->found_context);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
+	return !deferred;
 }
 
 void
@@ -414,7 +457,11 @@ toast_queue_resolve(SyncStream *stream, SyncTable *table)
 		return;
 	while (table->queue->rows != NIL)
 	{
-		resolve_pass(stream, table);
+		if (!resolve_pass(stream, table))
+		{
+			apply_defer(stream, table);
+			return;
+		}
 		CHECK_FOR_INTERRUPTS();
 	}
 	toast_queue_discard(table);

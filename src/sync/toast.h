@@ -5,7 +5,8 @@
  * Such a row waits in a queue with the later rows of its key until a flush, or
  * until the queue is full; then the missing values of all of them are read
  * from the lake, unpublished files included, in one scan by key, and the rows
- * go to the writer in their order.
+ * go to the writer in their order.  If the table is still being copied, and
+ * the lake lacks a row, the table is deferred until it is not.
  */
 #ifndef STREAMHOUSE_SYNC_TOAST_H
 #define STREAMHOUSE_SYNC_TOAST_H

@@ -36,7 +36,11 @@ count_workers(Oid database)
 	for (i = 0; i < MAX_DATABASES; i++)
 		count += shared_state->databases[i].worker.database == database && shared_state->databases[i].worker.pid != 0;
 	for (i = 0; i < MAX_SYNCS; i++)
-		count += shared_state->syncs[i].worker.database == database && shared_state->syncs[i].worker.pid != 0;
+	{
+		const SyncState *sync = &shared_state->syncs[i];
+
+		count += sync->worker.database == database && (sync->worker.pid != 0 || sync->copy.leader.pid != 0);
+	}
 	LWLockRelease(shared_state->lock);
 	return count;
 }

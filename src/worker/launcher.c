@@ -41,6 +41,7 @@
 
 /* Workers started by this launcher, beside the entries in shared memory. */
 static BackgroundWorkerHandle *sync_handles[MAX_SYNCS];
+static BackgroundWorkerHandle *copy_handles[MAX_SYNCS];
 static BackgroundWorkerHandle *database_handles[MAX_DATABASES];
 
 /* Databases already looked into, and those still to be. */
@@ -205,6 +206,17 @@ worker_is_due(WorkerState *worker, BackgroundWorkerHandle **handle)
 	return due;
 }
 
+/* Without a process for it the copy waits, and says so. */
+static void
+start_copy(int index)
+{
+	SyncState  *sync = &shared_state->syncs[index];
+
+	copy_handles[index] = start_worker(COPY_TYPE, "streamhouse_copy_main", NameStr(sync->name), index);
+	if (copy_handles[index] == NULL)
+		shared_error_set(sync->copy.error, "no background process is free to copy tables", "Raise max_worker_processes.");
+}
+
 static void
 look_after_workers(void)
 {
@@ -221,6 +233,8 @@ look_after_workers(void)
 
 		if (worker_is_due(&sync->worker, &sync_handles[i]))
 			sync_handles[i] = start_worker(SYNC_TYPE, "streamhouse_sync_main", NameStr(sync->name), i);
+		if (worker_is_due(&sync->copy.leader, &copy_handles[i]))
+			start_copy(i);
 	}
 }
 

@@ -28,6 +28,7 @@
 #include "fdw/fdw.h"
 #include "lake/maintain.h"
 #include "settings.h"
+#include "sync/sync_catalog.h"
 #include "worker/health.h"
 #include "worker/reconcile.h"
 #include "worker/shared_state.h"
@@ -93,6 +94,18 @@ count_work(int64 compactions, int64 snapshots)
 	LWLockRelease(shared_state->lock);
 }
 
+static bool
+is_being_copied(const LakeTable *table)
+{
+	bool		result;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	result = sync_catalog_is_copied_to(table);
+	PopActiveSnapshot();
+	InvalidateCatalogSnapshot();
+	return result;
+}
+
 static void
 compact_if_due(LakeTable *table, TableMemory *memory)
 {
@@ -100,12 +113,12 @@ compact_if_due(LakeTable *table, TableMemory *memory)
 	int64		newest = snapshot_latest_id(table->location);
 	CompactResult result;
 
-	if (newest == memory->settled)
+	if (newest == memory->settled || is_being_copied(table))
 		return;
 	if (lake_compaction_due(table))
 	{
 		set_work(MAINTENANCE_COMPACTING, table->name);
-		result = lake_compact(table, false, MAINTENANCE_USER, &progress);
+		result = lake_compact(table, false, newest, MAINTENANCE_USER, &progress);
 		if (result.snapshot_id != 0)
 			count_work(1, 0);
 	}
@@ -257,7 +270,7 @@ list_items(void)
 					" WHERE w.fdwname = 'streamhouse'"
 					" UNION ALL"
 					" SELECT 0, s.database || '.' || t.lake_table, s.server, s.database, t.lake_table"
-					" FROM streamhouse.sync s JOIN streamhouse.sync_table t ON t.sync = s.name WHERE s.copied",
+					" FROM streamhouse.sync s JOIN streamhouse.sync_table t ON t.sync = s.name WHERE t.copied",
 					true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list lake tables");
 	for (i = 0; i < SPI_processed; i++)

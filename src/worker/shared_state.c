@@ -115,6 +115,10 @@ static void
 sync_entry_init(SyncState *sync, const char *slot, const char *name)
 {
 	memset(&sync->worker, 0, sizeof(WorkerState));
+	memset(&sync->copy, 0, sizeof(CopyRound));
+	sync->copy.board = DSM_HANDLE_INVALID;
+	sync->copying = false;
+	sync->deferred = false;
 	namestrcpy(&sync->slot, slot);
 	namestrcpy(&sync->name, name);
 	sync->phase = SYNC_STARTING;
@@ -139,14 +143,17 @@ shared_sync_start(Oid database, const char *slot, const char *name, bool afresh)
 	create = sync == NULL;
 	for (i = 0; i < MAX_SYNCS && sync == NULL; i++)
 	{
-		if (!shared_state->syncs[i].worker.in_use)
+		if (!shared_state->syncs[i].worker.in_use && !shared_state->syncs[i].copy.leader.in_use)
 		{
 			sync = &shared_state->syncs[i];
 			sync_entry_init(sync, slot, name);
 		}
 	}
 	if (sync && (create || afresh))
+	{
 		worker_want(&sync->worker, database);
+		sync->copy.next_start = 0;
+	}
 	LWLockRelease(shared_state->lock);
 
 	shared_launcher_wake();
@@ -163,6 +170,7 @@ shared_sync_restart(Oid database, const char *slot)
 	if (sync && sync->worker.wanted)
 	{
 		worker_want(&sync->worker, database);
+		sync->copy.next_start = 0;
 		sync->worker.restart = true;
 		sync->visible = InvalidXLogRecPtr;	/* who waits, waits for the new definition */
 		if (sync->worker.latch)
@@ -250,6 +258,7 @@ shared_sync_stop(Oid database, const char *slot)
 	if (sync)
 	{
 		worker_unwant(&sync->worker);
+		worker_unwant(&sync->copy.leader);
 		ConditionVariableBroadcast(&sync->progress);
 	}
 	LWLockRelease(shared_state->lock);
@@ -267,6 +276,68 @@ shared_database_stop(Oid database)
 		worker_unwant(&entry->worker);
 	LWLockRelease(shared_state->lock);
 	shared_launcher_wake();
+}
+
+bool
+shared_copy_start(SyncState *sync)
+{
+	CopyRound  *copy = &sync->copy;
+	bool		free;
+
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	free = !copy->leader.wanted && copy->leader.pid == 0;
+	if (free)
+	{
+		worker_want(&copy->leader, sync->worker.database);
+		copy->leader.restart = true;	/* its end before this was not a failure */
+		copy->number++;
+		copy->board = DSM_HANDLE_INVALID;
+		copy->go = copy->needs_base = false;
+	}
+	LWLockRelease(shared_state->lock);
+	shared_launcher_wake();
+	return free;
+}
+
+bool
+shared_copy_wanted(SyncState *sync, int number)
+{
+	bool		wanted;
+
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	wanted = sync->copy.leader.wanted && sync->copy.number == number && sync->worker.wanted;
+	LWLockRelease(shared_state->lock);
+	return wanted;
+}
+
+/* The lock must be held. */
+static void
+stream_restart(SyncState *sync, bool anew)
+{
+	sync->worker.restart = true;
+	sync->worker.next_start = 0;
+	if (anew)
+		sync->visible = InvalidXLogRecPtr;
+	if (sync->worker.latch)
+		SetLatch(sync->worker.latch);
+}
+
+void
+shared_copy_end(SyncState *sync)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	worker_unwant(&sync->copy.leader);
+	sync->copy.board = DSM_HANDLE_INVALID;
+	stream_restart(sync, false);
+	LWLockRelease(shared_state->lock);
+}
+
+void
+shared_stream_restart(SyncState *sync, bool anew)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	stream_restart(sync, anew);
+	LWLockRelease(shared_state->lock);
 }
 
 static void

@@ -16,6 +16,7 @@
 #include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
+#include "storage/dsm.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
@@ -46,9 +47,29 @@ typedef struct WorkerState
 	TimestampTz next_start;
 } WorkerState;
 
+/*
+ * A round of copying tables of a sync: a leader that has the snapshot, and
+ * helpers.  Rounds have numbers, so that helpers of one that was given up
+ * know it.
+ */
+typedef struct CopyRound
+{
+	WorkerState leader;
+	int			number;
+	dsm_handle	board;			/* see copy_board.h; DSM_HANDLE_INVALID before there is a snapshot */
+	bool		needs_base;		/* the stream must be started again to begin tables at the snapshot's position */
+	bool		go;				/* and it has */
+	int			failures;		/* rounds in a row that brought nothing */
+	TimestampTz next_start;		/* not before */
+	char		error[SYNC_ERROR_LENGTH];	/* of the last failure; empty when it has recovered */
+} CopyRound;
+
 typedef struct SyncState
 {
 	WorkerState worker;
+	CopyRound	copy;
+	bool		copying;		/* some tables are not copied */
+	bool		deferred;		/* the stream leaves out some table until its copy is made */
 	NameData	slot;			/* replication slot and commit user: the key, with the database */
 	NameData	name;
 	SyncPhase	phase;
@@ -129,6 +150,24 @@ extern List *shared_sync_list(Oid database);
  */
 extern bool shared_worker_attach(WorkerState *worker);
 extern bool shared_worker_wanted(WorkerState *worker);
+
+/*
+ * Begin a round of copying: false if one is under way.  Its number becomes
+ * that of the round.
+ */
+extern bool shared_copy_start(SyncState *sync);
+
+/* Is this round still wanted? */
+extern bool shared_copy_wanted(SyncState *sync, int number);
+
+/* The round is at its end: the stream is started again. */
+extern void shared_copy_end(SyncState *sync);
+
+/*
+ * Let the stream be started again.  anew: positions that it has reached count no
+ * more, since it takes up changes that it left out.
+ */
+extern void shared_stream_restart(SyncState *sync, bool anew);
 
 /* Remember the text of the current failure, cut to fit. */
 extern void shared_error_set(char *target, const char *message, const char *detail);

@@ -23,11 +23,11 @@
 #define FRESH_READ_TIMEOUT_MS (60 * 1000)
 
 /*
- * True when the position is in the lake; otherwise the worker is asked not to
+ * True when the position is in the lake, with copies that are being made if these count; otherwise the worker is asked not to
  * wait for its interval.  The error of a failing sync goes to *error.
  */
 static bool
-position_is_visible(const SyncRecord *sync, XLogRecPtr position, ConditionVariable **progress, char **error)
+position_is_visible(const SyncRecord *sync, XLogRecPtr position, bool copies, ConditionVariable **progress, char **error)
 {
 	SyncState  *shared;
 	bool		visible = false;
@@ -38,13 +38,15 @@ position_is_visible(const SyncRecord *sync, XLogRecPtr position, ConditionVariab
 	shared = shared_sync_find(MyDatabaseId, sync->slot);
 	if (shared)
 	{
-		visible = shared->visible >= position;
+		visible = shared->visible >= position && !(copies && shared->copying);
 		shared->flush_request = Max(shared->flush_request, position);
 		*progress = &shared->progress;
 		if (shared->worker.latch && !visible)
 			SetLatch(shared->worker.latch);
 		if (shared->error[0] != '\0')
 			*error = pstrdup(shared->error);
+		else if (shared->copying && shared->copy.error[0] != '\0')
+			*error = pstrdup(shared->copy.error);
 	}
 	LWLockRelease(shared_state->lock);
 	return visible;
@@ -66,7 +68,7 @@ sleep_for_progress(ConditionVariable *progress, long milliseconds)
 }
 
 void
-sync_wait(const SyncRecord *sync, XLogRecPtr position, TimestampTz deadline)
+sync_wait(const SyncRecord *sync, XLogRecPtr position, bool copies, TimestampTz deadline)
 {
 	ConditionVariable *progress;
 	char	   *error;
@@ -76,7 +78,7 @@ sync_wait(const SyncRecord *sync, XLogRecPtr position, TimestampTz deadline)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("sync \"%s\" is paused", sync->name),
 				 errhint("Call streamhouse.resume_sync.")));
-	while (!position_is_visible(sync, position, &progress, &error))
+	while (!position_is_visible(sync, position, copies, &progress, &error))
 	{
 		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 
@@ -139,7 +141,7 @@ refresh(const char *name, const char *location)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("lake table \"%s\" cannot be read fresh: sync \"%s\" has paused it", name, sync->name),
 				 errhint("See streamhouse.sync_tables, or read it without fresh_reads.")));
-	sync_wait(sync, end_of_wal(), TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FRESH_READ_TIMEOUT_MS));
+	sync_wait(sync, end_of_wal(), !table->copied, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FRESH_READ_TIMEOUT_MS));
 }
 
 static XLogRecPtr

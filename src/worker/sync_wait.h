@@ -15,9 +15,9 @@
 /*
  * Wait until all that was committed up to the position is in the lake; the
  * sync's worker does not wait for its interval.  ERROR at the deadline, or
- * when the sync is paused.
+ * when the sync is paused.  copies: also until all tables are copied.
  */
-extern void sync_wait(const SyncRecord *sync, XLogRecPtr position, TimestampTz deadline);
+extern void sync_wait(const SyncRecord *sync, XLogRecPtr position, bool copies, TimestampTz deadline);
 
 /* Let the foreign data wrapper know of the syncs of this server; from _PG_init while preloading. */
 extern void sync_wait_init(void);

@@ -1,6 +1,9 @@
 /*
  * sync_worker.c
- *		The process of one sync: initial copy if it was not made, then the stream.
+ *		The process of one sync: the stream, beside which tables are copied.
+ *
+ * When something is to be done about copying (copying.c) the process ends and
+ * is started again at once, which takes some milliseconds.
  *
  * When columns of a table have changed, or it was dropped, the process also
  * ends, and is started again at once: first to bring all that comes before the change into the
@@ -30,10 +33,10 @@
 #include "fdw/fdw.h"
 #include "settings.h"
 #include "sync/column_change.h"
-#include "sync/initial_copy.h"
 #include "sync/published.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
+#include "worker/copying.h"
 #include "worker/shared_state.h"
 #include "worker/worker.h"
 
@@ -64,6 +67,8 @@ static bool
 monitor_wanted(void)
 {
 	worker_handle_reload();
+	if (copying_is_due(shared))
+		shared_stream_restart(shared, false);
 	return shared_worker_wanted(&shared->worker);
 }
 
@@ -102,7 +107,7 @@ static void
 monitor_healthy(void)
 {
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	shared->phase = SYNC_STREAMING;
+	shared->phase = shared->copying ? SYNC_COPYING : SYNC_STREAMING;
 	shared->caught_up = GetCurrentTimestamp();
 	shared->worker.failures = 0;
 	shared->error[0] = '\0';
@@ -110,33 +115,45 @@ monitor_healthy(void)
 	LWLockRelease(shared_state->lock);
 }
 
+static bool
+monitor_copy_finished(const SyncTableRecord *table, XLogRecPtr *position)
+{
+	return copying_finished(shared, table, position);
+}
+
+static void
+monitor_deferred(const SyncTableRecord *table)
+{
+	copying_deferred(shared, table);
+}
+
 static const SyncMonitor monitor = {
 	.wanted = monitor_wanted,
 	.flush_request = monitor_flush_request,
 	.rows_written = monitor_rows_written,
 	.reached = monitor_reached,
+	.copy_finished = monitor_copy_finished,
+	.deferred = monitor_deferred,
 	.healthy = monitor_healthy
 };
 
-/* Settings of users are not for this process. */
+/*
+ * Memory: half for transactions being decoded, half for rows being collected;
+ * while tables are copied half of both is for that.
+ */
+static Size
+memory_for_rows(void)
+{
+	return (Size) setting_sync_memory * 1024 / (shared->copying ? 4 : 2);
+}
+
 static void
-prepare_session(void)
+set_decoding_memory(void)
 {
 	char		memory[32];
 
-	/* Half for transactions being decoded, half for rows being collected. */
-	snprintf(memory, sizeof(memory), "%dkB", setting_sync_memory / 2);
+	snprintf(memory, sizeof(memory), "%zukB", memory_for_rows() / 1024);
 	SetConfigOption("logical_decoding_work_mem", memory, PGC_USERSET, PGC_S_SESSION);
-	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_SESSION);
-	SetConfigOption("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION);
-
-	/* Values that the lake keeps as text are the same whatever the server is set to. */
-	SetConfigOption("datestyle", "ISO, YMD", PGC_USERSET, PGC_S_SESSION);
-	SetConfigOption("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION);
-	SetConfigOption("timezone", "UTC", PGC_USERSET, PGC_S_SESSION);
-	SetConfigOption("extra_float_digits", "1", PGC_USERSET, PGC_S_SESSION);
-	SetConfigOption("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION);
-	sync_slot_permit_plugin();
 }
 
 /* The catalog's entry and the warehouse; NULL when the sync is gone or paused. */
@@ -160,55 +177,23 @@ load_sync(const char *slot, char **warehouse)
 }
 
 static void
-remember_copied(const SyncRecord *sync, List *tables)
+make_slot(SyncRecord *sync)
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	worker_begin_transaction();
-	sync_catalog_set_copied(sync, tables);
-	worker_end_transaction(context);
-}
-
-/* Tables that joined the sync later, or are to be copied again; those that cannot be leave the list. */
-static List *
-tables_to_copy(SyncRecord *sync, const char *warehouse)
-{
-	MemoryContext context = CurrentMemoryContext;
-	List	   *tables = NIL;
-	ListCell   *cell;
-
-	worker_begin_transaction();
-	MemoryContextSwitchTo(context);
-	foreach(cell, sync->tables)
-	{
-		SyncTableRecord *table = lfirst(cell);
-
-		if (table->copied || table->paused)
-			continue;
-		if (column_change_align(sync, table, warehouse))
-			tables = lappend(tables, table);
-		else
-			sync->tables = foreach_delete_current(sync->tables, cell);
-	}
-	worker_end_transaction(context);
-	return tables;
-}
-
-static void
-copy_new_tables(SyncRecord *sync, const char *warehouse)
-{
-	List	   *tables = tables_to_copy(sync, warehouse);
-
-	if (tables == NIL)
-		return;
 	set_phase(SYNC_COPYING);
-	initial_copy_tables(sync, tables, warehouse, &monitor);
-	remember_copied(sync, tables);
+	StartTransactionCommand();
+	sync_slot_create(sync->slot);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(context);
+	worker_begin_transaction();
+	sync_catalog_set_slot_made(sync->name);
+	worker_end_transaction(context);
 }
 
-/* The slot that is there tells whether the initial copy was made. */
+/* The slot is made once: what a slot that is gone would have told cannot be known. */
 static void
-ensure_copied(SyncRecord *sync, const char *warehouse)
+ensure_slot(SyncRecord *sync)
 {
 	switch (sync_slot_presence(sync->slot))
 	{
@@ -221,20 +206,15 @@ ensure_copied(SyncRecord *sync, const char *warehouse)
 					 errhint("The sync may come from a copy of that database: drop it here and create it again.")));
 			break;
 		case SLOT_MISSING:
-			if (sync->copied)
+			if (sync->slot_made)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_OBJECT),
 						 errmsg("replication slot \"%s\" of sync \"%s\" is lost", sync->slot, sync->name),
 						 errdetail("What changed since the last commit to the lake cannot be known."),
 						 errhint("Drop the sync and its lake tables, and create the sync again.")));
-			set_phase(SYNC_COPYING);
-			initial_copy(sync, warehouse, &monitor);
+			make_slot(sync);
 			break;
 	}
-	if (sync->copied)
-		copy_new_tables(sync, warehouse);
-	else
-		remember_copied(sync, sync->tables);
 }
 
 /* The lake must not know of transactions that this server does not have. */
@@ -263,7 +243,7 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 {
 	SyncRecord *sync;
 
-	prepare_session();
+	worker_fix_settings();
 	stream->context = worker_context;
 	stream->monitor = &monitor;
 	stream->careful = shared->error[0] != '\0' || shared->careful;
@@ -274,13 +254,16 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 		return;
 	}
 
-	ensure_copied(sync, *warehouse);
+	ensure_slot(sync);
+	stream->frozen = copying_prepare(shared, sync, *warehouse);
+	set_decoding_memory();
 	stream->map = relation_map_create(stream->sync, *warehouse);
 	check_positions(stream);
-	stream->memory_limit = (Size) setting_sync_memory * 1024 / 2;
+	stream->memory_limit = memory_for_rows();
 	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);
 	stream->flush_context = AllocSetContextCreate(stream->context, "streamhouse flush", ALLOCSET_DEFAULT_SIZES);
-	set_phase(SYNC_STREAMING);
+	apply_note_copied(stream);
+	set_phase(shared->copying ? SYNC_COPYING : SYNC_STREAMING);
 	pgstat_report_activity(STATE_RUNNING, "streaming changes");
 	stream_run(stream);
 }

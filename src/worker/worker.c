@@ -16,6 +16,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "sync/slot.h"
 #include "worker/drop_database.h"
 #include "worker/shared_state.h"
 #include "worker/worker.h"
@@ -173,6 +174,21 @@ worker_end_transaction(MemoryContext context)
 	pgstat_report_stat(true);
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = outer_owner;
+}
+
+void
+worker_fix_settings(void)
+{
+	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_SESSION);
+	SetConfigOption("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION);
+
+	/* Values that the lake keeps as text are the same whatever the server is set to. */
+	SetConfigOption("datestyle", "ISO, YMD", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("timezone", "UTC", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("extra_float_digits", "1", PGC_USERSET, PGC_S_SESSION);
+	SetConfigOption("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION);
+	sync_slot_permit_plugin();
 }
 
 bool

@@ -1,7 +1,8 @@
 /*
  * worker.h
  *		The background processes: one launcher for the server, a maintenance
- *		worker for each database with the extension, and a worker for each sync.
+ *		worker for each database with the extension, and a worker for each sync,
+ *		with others beside it while tables are copied.
  */
 #ifndef STREAMHOUSE_WORKER_H
 #define STREAMHOUSE_WORKER_H
@@ -12,6 +13,7 @@
 #define LAUNCHER_TYPE "streamhouse launcher"
 #define MAINTENANCE_TYPE "streamhouse maintenance"
 #define SYNC_TYPE "streamhouse sync"
+#define COPY_TYPE "streamhouse copy"
 
 /* Reserve shared memory and register the launcher; from _PG_init while preloading. */
 extern void worker_init(void);
@@ -38,6 +40,9 @@ extern void worker_handle_reload(void);
 extern void worker_begin_transaction(void);
 extern void worker_end_transaction(MemoryContext context);
 
+/* Settings of users are not for processes that read source tables. */
+extern void worker_fix_settings(void);
+
 /* Is the extension installed in this database?  In a transaction. */
 extern bool worker_extension_exists(void);
 
@@ -45,5 +50,7 @@ extern bool worker_extension_exists(void);
 extern PGDLLEXPORT void streamhouse_launcher_main(Datum argument);
 extern PGDLLEXPORT void streamhouse_maintenance_main(Datum argument);
 extern PGDLLEXPORT void streamhouse_sync_main(Datum argument);
+extern PGDLLEXPORT void streamhouse_copy_main(Datum argument);
+extern PGDLLEXPORT void streamhouse_copy_helper_main(Datum argument);
 
 #endif							/* STREAMHOUSE_WORKER_H */

@@ -191,7 +191,7 @@ $node->safe_psql('postgres', q{
 	CREATE PUBLICATION days FOR TABLE days;
 	CALL streamhouse.create_sync('days', 'days', 'lake', 'types', on_unrepresentable => 'null');
 });
-like(sync_error($node, 'days'), qr/column "d" of table "public.days" cannot hold infinity \(initial copy of table "public.days"/,
+like(copy_error($node, 'days', 'days'), qr/column "d" of table "public.days" cannot hold infinity \(initial copy of table "public.days"/,
 	'a key that cannot be represented');
 $node->safe_psql('postgres', q{CALL streamhouse.alter_sync('days', on_unrepresentable => 'clamp')});
 wait_for_sync($node, 'days');

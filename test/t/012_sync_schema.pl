@@ -74,7 +74,7 @@ foreach my $round (1 .. 3)
 		'>', \$out, '2>', \$err);
 	usleep(300_000);
 	sql("ALTER TABLE busy ADD COLUMN extra$round text");
-	sql("UPDATE busy SET extra$round = 'x' || id WHERE id % 3 = 0");
+	sql("BEGIN; LOCK TABLE busy; UPDATE busy SET extra$round = 'x' || id WHERE id % 3 = 0; COMMIT");
 	usleep(int(rand(400_000)));
 	if ($round % 2)
 	{

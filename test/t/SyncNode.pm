@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error table_error);
+our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error table_error copy_error);
 
 # A running server; further settings as text.
 sub sync_node
@@ -23,6 +23,7 @@ sub sync_node
 	$node->append_conf('postgresql.conf', qq{
 shared_preload_libraries = 'streamhouse'
 wal_level = logical
+max_worker_processes = 16
 restart_after_crash = on
 streamhouse.maintenance_interval = 1
 } . ($settings // ''));
@@ -61,6 +62,16 @@ sub sync_error
 	$node->poll_query_until('postgres', "SELECT state = 'failing' FROM streamhouse.sync_status WHERE name = '$sync'")
 	  or die "sync $sync does not fail";
 	return $node->safe_psql('postgres', "SELECT error FROM streamhouse.sync_status WHERE name = '$sync'");
+}
+
+# Wait until the copy of a table fails, and return why.
+sub copy_error
+{
+	my ($node, $sync, $table) = @_;
+	my $of = "FROM streamhouse.sync_progress WHERE name = '$sync' AND \"table\" = '$table'";
+	$node->poll_query_until('postgres', "SELECT error IS NOT NULL $of")
+	  or die "the copy of table $table does not fail";
+	return $node->safe_psql('postgres', "SELECT error $of");
 }
 
 # Wait until the sync pauses a table, and return why.

@@ -98,7 +98,7 @@ test_random_history(void)
 		bool		full = unit_random_below(8) == 0;
 
 		write_random(table, &model);
-		lake_compact(table, full, "compactor", NULL);
+		lake_compact(table, full, 0, "compactor", NULL);
 		check_levels(table);
 		check_rows(table, &model);
 		CHECK(!lake_compaction_due(table));
@@ -118,7 +118,7 @@ test_deletes_are_dropped(void)
 		fixture_put(table, ROW_INSERT, key, key);
 	for (int key = 0; key < 10; key++)
 		fixture_put(table, ROW_DELETE, key, key);
-	result = lake_compact(table, true, "compactor", NULL);
+	result = lake_compact(table, true, 0, "compactor", NULL);
 	CHECK_INT(result.snapshot_id, 31);
 	CHECK_INT(result.buckets, 2);
 	CHECK_INT(result.files_before, 30);
@@ -132,11 +132,11 @@ test_deletes_are_dropped(void)
 		CHECK_INT(file->level, 5);
 		CHECK_INT(file->file_source, FILE_SOURCE_COMPACT);
 	}
-	CHECK_INT(lake_compact(table, true, "compactor", NULL).snapshot_id, 0);
+	CHECK_INT(lake_compact(table, true, 0, "compactor", NULL).snapshot_id, 0);
 
 	for (int key = 10; key < 20; key++)
 		fixture_put(table, ROW_DELETE, key, key);
-	lake_compact(table, true, "compactor", NULL);
+	lake_compact(table, true, 0, "compactor", NULL);
 	CHECK_INT(list_length(fixture_entries(table)), 0);
 }
 
@@ -159,7 +159,7 @@ do_meanwhile(void *arg, int64 buckets_done, int64 buckets_total, int64 rows_writ
 		return;
 	meanwhile->times--;
 	if (meanwhile->compact)
-		lake_compact(meanwhile->table, true, "rival", NULL);
+		lake_compact(meanwhile->table, true, 0, "rival", NULL);
 	fixture_put(meanwhile->table, ROW_INSERT, meanwhile->next_key++, 7);
 }
 
@@ -169,7 +169,7 @@ compact_with_rival(LakeTable *table, int times, bool compact)
 	Meanwhile	meanwhile = {.table = lake_table_copy(table),.times = times,.compact = compact,.next_key = 500};
 	MaintenanceProgress progress = {.report = do_meanwhile,.arg = &meanwhile};
 
-	return lake_compact(table, true, "compactor", &progress);
+	return lake_compact(table, true, 0, "compactor", &progress);
 }
 
 static LakeTable *
@@ -231,14 +231,14 @@ test_endless_rivalry(void)
 
 	/* each attempt finds a new row, and has it compacted under its hands */
 	CHECK_ERROR(ERRCODE_T_R_SERIALIZATION_FAILURE, "another commit changed the same files",
-				result = lake_compact(table, true, "compactor", &progress));
+				result = lake_compact(table, true, 0, "compactor", &progress));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	for (int key = 500; key < meanwhile.next_key; key++)
 		model.values[key] = 7;
 	check_rows(table, &model);
 	meanwhile.times = 0;
-	result = lake_compact(table, true, "compactor", &progress);
+	result = lake_compact(table, true, 0, "compactor", &progress);
 	check_rows(table, &model);
 	CHECK(result.snapshot_id > 0);
 	CHECK_INT(fixture_count_data_files(table), count_files_ever_added(table));
@@ -255,10 +255,10 @@ test_append_table(void)
 	for (int key = 0; key < 4; key++)
 		fixture_put(table, ROW_INSERT, key, key);
 	CHECK(!lake_compaction_due(table));
-	CHECK_INT(lake_compact(table, false, "compactor", NULL).snapshot_id, 0);
+	CHECK_INT(lake_compact(table, false, 0, "compactor", NULL).snapshot_id, 0);
 	fixture_put(table, ROW_INSERT, 4, 4);
 	CHECK(lake_compaction_due(table));
-	result = lake_compact(table, false, "compactor", NULL);
+	result = lake_compact(table, false, 0, "compactor", NULL);
 	CHECK_INT(result.files_before, 5);
 	CHECK_INT(result.files_after, 1);
 	CHECK_INT(list_length(fixture_entries(table)), 1);

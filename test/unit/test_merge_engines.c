@@ -392,7 +392,7 @@ merge_all(const Engine *engine, Model *model, int key)
 static void
 compact(const Engine *engine, LakeTable *table, Model *model)
 {
-	CompactResult result = lake_compact(table, true, "test", NULL);
+	CompactResult result = lake_compact(table, true, 0, "test", NULL);
 
 	/* a single file at the highest level is not touched */
 	if (result.snapshot_id == 0)

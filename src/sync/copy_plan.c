@@ -1,0 +1,183 @@
+/*
+ * copy_plan.c
+ *		The chunks in which a table is copied.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "sync/copy_plan.h"
+#include "sync/source.h"
+
+static BlockNumber
+toast_blocks(Relation relation)
+{
+	Relation	toast;
+	BlockNumber blocks;
+
+	if (!OidIsValid(relation->rd_rel->reltoastrelid))
+		return 0;
+	toast = table_open(relation->rd_rel->reltoastrelid, AccessShareLock);
+	blocks = RelationGetNumberOfBlocks(toast);
+	table_close(toast, AccessShareLock);
+	return blocks;
+}
+
+static int
+compare_starts(const ListCell *a, const ListCell *b)
+{
+	BlockNumber x = ((const CopyChunk *) lfirst(a))->start;
+	BlockNumber y = ((const CopyChunk *) lfirst(b))->start;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Those of a relation's present file, in order. */
+static List *
+done_of_relation(List *done, Relation relation)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, done)
+	{
+		const CopyChunk *chunk = lfirst(cell);
+
+		if (chunk->relid == RelationGetRelid(relation) && chunk->file == relation->rd_rel->relfilenode)
+			result = lappend(result, lfirst(cell));
+	}
+	list_sort(result, compare_starts);
+	return result;
+}
+
+static void
+add_chunks(CopyPlan *plan, Relation relation, BlockNumber start, BlockNumber end, BlockNumber step)
+{
+	while (start < end)
+	{
+		CopyChunk  *chunk = palloc(sizeof(CopyChunk));
+
+		chunk->relid = RelationGetRelid(relation);
+		chunk->file = relation->rd_rel->relfilenode;
+		chunk->start = start;
+		chunk->end = end - start > step ? start + step : end;
+		plan->chunks = lappend(plan->chunks, chunk);
+		start = chunk->end;
+	}
+}
+
+/*
+ * A relation's blocks without those that are done.  Values out of line count
+ * as if they were spread evenly.
+ */
+static void
+plan_relation(CopyPlan *plan, Relation relation, List *done, int64 chunk_size)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(relation);
+	int64		bytes = ((int64) blocks + toast_blocks(relation)) * BLCKSZ;
+	int64		step = blocks;
+	BlockNumber start = 0;
+	ListCell   *cell;
+
+	if (bytes > chunk_size && relation->rd_tableam == GetHeapamTableAmRoutine())
+		step = Max((int64) ((double) blocks * chunk_size / bytes), 1);
+	foreach(cell, done_of_relation(done, relation))
+	{
+		const CopyChunk *chunk = lfirst(cell);
+
+		if (chunk->start > start)
+			add_chunks(plan, relation, start, Min(chunk->start, blocks), step);
+		plan->nbefore++;
+		plan->bytes_before += (int64) ((double) bytes * (Min(chunk->end, blocks) - Min(chunk->start, blocks)) / Max(blocks, 1));
+		start = Max(start, chunk->end);
+	}
+	add_chunks(plan, relation, start, blocks, step);
+	plan->bytes += bytes;
+	if (relation->rd_rel->reltuples < 0)
+		plan->rows = -1;
+	else if (plan->rows >= 0)
+		plan->rows += relation->rd_rel->reltuples;
+}
+
+/* The table itself, or its partitions that have rows. */
+static List *
+relations_of_table(Relation source)
+{
+	if (source->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		return find_all_inheritors(RelationGetRelid(source), NoLock, NULL);
+	return list_make1_oid(RelationGetRelid(source));
+}
+
+static bool
+has_toasted_values(Relation relation)
+{
+	return relation->rd_rel->relreplident != REPLICA_IDENTITY_FULL && toast_blocks(relation) > 0;
+}
+
+/*
+ * The blocks that are in the lake.  A row that was updated since may have moved to
+ * one of these; if values of it are out of line and unchanged the WAL lacks
+ * them, so they must come by the copy.
+ */
+static List *
+find_done(const CopyTable *table, List *relids)
+{
+	LakeTable  *lake = lake_table_open(table->warehouse, table->sync->database, table->record->lake_table, false);
+	ListCell   *cell;
+
+	foreach(cell, relids)
+	{
+		Relation	relation = try_table_open(lfirst_oid(cell), AccessShareLock);
+		bool		toasted = relation && has_toasted_values(relation);
+
+		if (relation)
+			table_close(relation, AccessShareLock);
+		if (toasted)
+			return NIL;
+	}
+	return copy_chunks_done(table, lake);
+}
+
+CopyPlan *
+copy_plan(const CopyTable *table, int64 chunk_size)
+{
+	CopyPlan   *plan = palloc0(sizeof(CopyPlan));
+	Relation	source = try_table_open(table->record->source, AccessShareLock);
+	List	   *relids;
+	List	   *done;
+	ListCell   *cell;
+
+	if (source == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table %u of sync \"%s\" does not exist any more", table->record->source, table->sync->name),
+				 errhint("Call streamhouse.refresh_sync.")));
+	relids = relations_of_table(source);
+	done = XLogRecPtrIsInvalid(table->record->base) ? NIL : find_done(table, relids);
+	foreach(cell, relids)
+	{
+		Relation	relation = try_table_open(lfirst_oid(cell), AccessShareLock);
+
+		if (relation && relation->rd_rel->relkind == RELKIND_RELATION)
+			plan_relation(plan, relation, done, chunk_size);
+		if (relation)
+			table_close(relation, AccessShareLock);
+	}
+	table_close(source, AccessShareLock);
+	return plan;
+}
+
+bool
+copy_is_of_one_snapshot(const CopyTable *table)
+{
+	LakeTable  *lake = lake_table_open(table->warehouse, table->sync->database, table->record->lake_table, true);
+
+	return lake == NULL || !lake->has_primary_key;
+}

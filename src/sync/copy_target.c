@@ -1,0 +1,85 @@
+/*
+ * copy_target.c
+ *		The lake table that a copy goes to, as it is when the copy begins.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "utils/rel.h"
+
+#include "lake/writer.h"
+#include "sync/column_change.h"
+#include "sync/copy_target.h"
+#include "sync/source.h"
+#include "sync/stream.h"
+
+#define EMPTY_WRITER_MEMORY (64 * 1024)
+
+/* The newest schema of the lake table, -1 when there is none. */
+static int64
+schema_of_target(const CopyTable *table)
+{
+	LakeTable  *lake = lake_table_open(table->warehouse, table->sync->database, table->record->lake_table, true);
+
+	return lake ? lake->schema->id : -1;
+}
+
+/*
+ * Are columns and lake table as they were known before the snapshot?  They are
+ * from now on.
+ */
+static bool
+columns_are_known(const CopyTable *table)
+{
+	SyncTableRecord record = *table->record;
+	int64		schema = schema_of_target(table);
+
+	return column_change_align(table->sync, &record, table->warehouse) &&
+		record.ncolumns == table->record->ncolumns &&
+		memcmp(record.columns, table->record->columns, sizeof(AttrNumber) * record.ncolumns) == 0 &&
+		schema_of_target(table) == schema;
+}
+
+static LakeTable *
+open_target(const CopyTable *table, Relation source)
+{
+	const SyncRecord *sync = table->sync;
+	const SyncTableRecord *record = table->record;
+	LakeTable  *lake = lake_table_open(table->warehouse, sync->database, record->lake_table, true);
+
+	if (lake == NULL)
+		return lake_table_create(table->warehouse, sync->database, record->lake_table,
+								 source_lake_schema(source, record->columns, record->ncolumns, sync->history, sync->options));
+	/* a table that the sync has filled is as the source is */
+	if (snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL)
+		return lake;
+	(void) source_check_target(source, record->columns, record->ncolumns, sync->history, lake, sync->slot);
+	return lake;
+}
+
+static void
+commit_empty(const CopyTable *table, LakeTable *lake)
+{
+	TableWriter *writer = table_writer_open(lake, EMPTY_WRITER_MEMORY);
+	CommitInfo	info;
+
+	table_writer_truncate(writer);
+	apply_commit_info(&info, table->sync, table->position, true);
+	info.properties = list_concat(info.properties, copy_base_properties(table->record));
+	(void) table_writer_commit(writer, &info);
+	table_writer_close(writer);
+}
+
+bool
+copy_target_begin(const CopyTable *table)
+{
+	Relation	source;
+
+	if (!columns_are_known(table))
+		return false;
+	source = table_open(table->record->source, AccessShareLock);
+	commit_empty(table, open_target(table, source));
+	sync_catalog_set_base(table->record, table->position);
+	table_close(source, AccessShareLock);
+	return true;
+}
