@@ -138,7 +138,8 @@ begin_dictionary(StringTable *table, const Vector *vector)
 {
 	int			size = vector->dictionary_size;
 
-	if (vector->dictionary_id != 0 && vector->dictionary_id == table->dictionary_id)
+	/* without entries all rows are null */
+	if (size == 0 || (vector->dictionary_id != 0 && vector->dictionary_id == table->dictionary_id))
 		return;
 	table->dictionary_id = vector->dictionary_id;
 	if (size > table->dictionary_capacity)
