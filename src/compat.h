@@ -259,6 +259,11 @@ compat_match_placeholder(PlaceHolderVar *to, const PlaceHolderVar *from)
 	return true;
 }
 
+/* A function that does not return is declared so since 18. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* ANALYZE says that it is one where it waits, since 18. */
 #if PG_VERSION_NUM < 180000
 #define vacuum_delay_point(is_analyze) vacuum_delay_point()

@@ -19,6 +19,7 @@
 #include "utils/fmgroids.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "fdw/epoch.h"
 #include "fdw/time_key.h"
 

@@ -15,6 +15,7 @@
 #include "access/xlogdefs.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "lake/table.h"
 #include "sync/sync_catalog.h"
 
@@ -68,7 +69,7 @@ extern ColumnChange *column_change_of_values(const SyncRecord *sync, const SyncT
 extern ColumnChange *column_change_make(const SyncTableRecord *record, ColumnChangeKind kind, char *reason);
 
 /* As an ERROR. */
-extern void column_change_raise(const ColumnChange *change) pg_attribute_noreturn();
+pg_noreturn extern void column_change_raise(const ColumnChange *change);
 
 /* column_follow.c */
 

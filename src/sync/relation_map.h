@@ -19,6 +19,7 @@
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "lake/table.h"
 #include "lake/writer.h"
 #include "sync/row_source.h"
@@ -91,7 +92,7 @@ extern void relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation
 extern void relation_map_check(RelationMap *map, const SyncTable *table, Relation relation, XLogRecPtr lsn, bool with_key);
 
 /* Raise the change, after which the map's owner follows it. */
-extern void relation_map_raise(RelationMap *map, ColumnChange *change, XLogRecPtr lsn) pg_attribute_noreturn();
+pg_noreturn extern void relation_map_raise(RelationMap *map, ColumnChange *change, XLogRecPtr lsn);
 
 /* What the publication publishes.  While decoding. */
 extern const PublicationActions *relation_map_actions(RelationMap *map);
