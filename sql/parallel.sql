@@ -42,6 +42,16 @@ SELECT * FROM pg_temp.lake_lines('SELECT id, word FROM par.t WHERE id % 2 = 0');
 SELECT count(*), sum(id) FROM (SELECT id FROM par.t WHERE id % 2 = 0) x;
 RESET parallel_leader_participation;
 
+-- one large file is cut by rows
+CREATE FOREIGN TABLE par.long (id int, word text COLLATE "C") SERVER lake;
+INSERT INTO par.long SELECT i, md5(i::text) FROM generate_series(1, 300000) i;
+SELECT * FROM pg_temp.lake_lines('SELECT id, word FROM par.long WHERE id % 2 = 0');
+SELECT count(*), sum(id), sum(hashtext(word)) FROM (SELECT id, word FROM par.long WHERE id % 2 = 0) x;
+SELECT count(*), sum(i), sum(hashtext(md5(i::text))) FROM generate_series(2, 300000, 2) i;
+SELECT id % 3 AS k, count(*), sum(id), min(word), max(word) FROM par.long GROUP BY id % 3 ORDER BY 1;
+SELECT i % 3 AS k, count(*), sum(i), min(md5(i::text) COLLATE "C"), max(md5(i::text) COLLATE "C") FROM generate_series(1, 300000) i GROUP BY i % 3 ORDER BY 1;
+SELECT count(*), min(id) FROM (SELECT id FROM par.long WHERE id BETWEEN 99900 AND 250100 AND id % 2 = 0) x;
+
 -- a transaction's own rows are not for workers
 BEGIN;
 PREPARE q AS SELECT count(*), sum(id) FROM par.t WHERE id % 2 = 0;

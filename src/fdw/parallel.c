@@ -3,8 +3,8 @@
  *		A scan shared by parallel workers.
  *
  * The leader gives them its snapshot, as it holds it in memory; then all of
- * them plan the same files, in the same order, and take the splits by number,
- * one after the other.  What this transaction has written and not published
+ * them plan the same files, cut them into the same units, and take these by
+ * number, one after the other.  What this transaction has written and not published
  * only the leader knows: then it reads everything itself.
  */
 #include "postgres.h"
@@ -16,6 +16,7 @@
 
 #include "fdw/parallel.h"
 #include "fdw/scan.h"
+#include "lake/share.h"
 #include "settings.h"
 
 #define COUNTERS (sizeof(FormatCounters) / sizeof(int64))
@@ -27,8 +28,9 @@ struct SharedScan
 {
 	int64		schema_id;
 	bool		leader_only;
-	pg_atomic_uint64 next_split;
-	pg_atomic_uint64 plan_size; /* splits and rows of the plan, as one number; 0: nobody has planned yet */
+	int			readers;		/* processes, with the leader */
+	pg_atomic_uint64 next_unit;
+	pg_atomic_uint64 plan_size; /* units and rows of the plan, as one number; 0: nobody has planned yet */
 	slock_t		mutex;			/* of what follows */
 	bool		executed;
 	ScanCounters planned;
@@ -66,7 +68,8 @@ streamhouseInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcx
 	shared->schema_id = scan->foreign->table->schema->id;
 	shared->leader_only = scan->pending != NIL || scan->truncated || scan->foreign->created ||
 		!lake_table_shows_state(scan->foreign->table);
-	pg_atomic_init_u64(&shared->next_split, 0);
+	shared->readers = pcxt->nworkers + 1;
+	pg_atomic_init_u64(&shared->next_unit, 0);
 	pg_atomic_init_u64(&shared->plan_size, 0);
 	SpinLockInit(&shared->mutex);
 	shared->snapshot_length = strlen(snapshot);
@@ -79,7 +82,7 @@ streamhouseReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *p
 {
 	SharedScan *shared = coordinate;
 
-	pg_atomic_write_u64(&shared->next_split, 0);
+	pg_atomic_write_u64(&shared->next_unit, 0);
 	pg_atomic_write_u64(&shared->plan_size, 0);
 }
 
@@ -98,25 +101,33 @@ streamhouseInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, voi
 	MemoryContextSwitchTo(old_context);
 }
 
-/* The next split for this process. */
+/* The next unit for this process. */
 static int64
-choose_split(void *arg)
+choose_unit(void *arg)
 {
 	SharedScan *shared = arg;
 
 	if (shared->leader_only && IsParallelWorker())
 		return PG_INT64_MAX;
-	return (int64) pg_atomic_fetch_add_u64(&shared->next_split, 1);
+	return (int64) pg_atomic_fetch_add_u64(&shared->next_unit, 1);
+}
+
+List *
+shared_scan_units(ForeignTableScan *scan, const ScanPlan *plan)
+{
+	const SharedScan *shared = scan->shared;
+
+	return shared->leader_only ? plan->splits : share_splits(scan->foreign->table, plan->splits, shared->readers);
 }
 
 void
-shared_scan_start(ForeignTableScan *scan, const ScanPlan *plan)
+shared_scan_start(ForeignTableScan *scan, const ScanPlan *plan, const List *units)
 {
 	SharedScan *shared = scan->shared;
-	uint64		size = (uint64) plan->row_count * 31 + list_length(plan->splits) + 1;
+	uint64		size = (uint64) plan->row_count * 31 + list_length(units) + 1;
 	uint64		none = 0;
 
-	table_reader_share(scan->reader, choose_split, shared);
+	table_reader_share(scan->reader, choose_unit, shared);
 	if (shared->leader_only)
 		return;
 	if (!pg_atomic_compare_exchange_u64(&shared->plan_size, &none, size) && none != size)

@@ -7,7 +7,10 @@
 
 #include "fdw/scan.h"
 
-/* The reader was opened, on all splits of the plan: it is to take its share of them. */
-extern void shared_scan_start(ForeignTableScan *scan, const ScanPlan *plan);
+/* The units of a plan that the processes share. */
+extern List *shared_scan_units(ForeignTableScan *scan, const ScanPlan *plan);
+
+/* The reader was opened, on these units: it is to take its share of them. */
+extern void shared_scan_start(ForeignTableScan *scan, const ScanPlan *plan, const List *units);
 
 #endif							/* STREAMHOUSE_FDW_PARALLEL_H */

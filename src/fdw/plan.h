@@ -27,7 +27,7 @@ typedef struct RelationPlan
 	double		total_rows;
 	double		rows;			/* physical, in the files chosen; those to look at, by a key */
 	double		bytes;
-	int			splits;			/* that parallel workers could share; 0: they could not */
+	int			units;			/* that parallel workers could share; 0: they could not */
 	int			columns;		/* that are wanted of the relation */
 	bool		partitions_only;	/* filters decide on partitions as a whole */
 	bool		can_push;		/* filters may be pushed down */
@@ -113,7 +113,7 @@ extern double lookup_read_cost(const RelationPlan *plan);
 extern double relation_read_cost(const RelationPlan *plan);
 
 /* How many parallel workers may read the relation; 0: none. */
-extern int	relation_workers(const RelOptInfo *baserel);
+extern int	relation_workers(const PlannerInfo *root, const RelOptInfo *baserel);
 
 /* How much less each of them has to do, their leader included. */
 extern double parallel_divisor(int workers);

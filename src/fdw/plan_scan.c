@@ -24,6 +24,7 @@
 #include "fdw/metadata.h"
 #include "fdw/nested_fields.h"
 #include "fdw/plan.h"
+#include "lake/share.h"
 #include "settings.h"
 
 /* Sort the relation's clauses; the predicate that constants give, NULL if none. */
@@ -90,7 +91,7 @@ measure_files(const ForeignRelation *foreign, const Predicate *predicate, Relati
 	plan->rows = files->row_count;
 	plan->bytes = files->bytes;
 	if (lake_table_shows_state(foreign->table))
-		plan->splits = list_length(files->splits);
+		plan->units = list_length(share_splits(foreign->table, files->splits, max_parallel_workers_per_gather + 1));
 	plan->merged_files = count_merged_files(files->splits);
 }
 
@@ -144,9 +145,12 @@ streamhouseGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 double
 relation_read_cost(const RelationPlan *plan)
 {
+	double		share = (double) Max(plan->columns, 1) / Max(plan->target.schema->nfields, 1);
+
 	if (plan->lookup.by_key)
 		return lookup_read_cost(plan);
-	return seq_page_cost * ceil(plan->bytes / BLCKSZ);
+	/* as if all columns were equally wide */
+	return seq_page_cost * ceil(Min(share, 1) * plan->bytes / BLCKSZ);
 }
 
 /*
@@ -168,7 +172,7 @@ make_scan_path(PlannerInfo *root, RelOptInfo *baserel, int workers)
 								   clamp_row_est(baserel->rows / divisor),
 								   0,	/* disabled_nodes */
 								   startup_cost,
-								   startup_cost + relation_read_cost(plan) + run_cost,
+								   startup_cost + relation_read_cost(plan) / divisor + run_cost,
 								   NIL, /* no pathkeys */
 								   baserel->lateral_relids,
 								   NULL,	/* no outer path */
@@ -191,24 +195,56 @@ parallel_divisor(int workers)
 	return workers > 0 ? workers + Max(leader, 0) : 1;
 }
 
+static double
+estimated_pages(const RelOptInfo *rel)
+{
+	return rel->pages > 0 ? rel->pages :
+		rel->tuples * (rel->reltarget->width + SizeofHeapTupleHeader) / BLCKSZ;
+}
+
+/* Is there another relation in the query that parallel workers would scan? */
+static bool
+joins_large_relation(const PlannerInfo *root, const RelOptInfo *baserel)
+{
+	int			i;
+
+	for (i = 1; i < root->simple_rel_array_size; i++)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel != baserel && rel->reloptkind == RELOPT_BASEREL && rel->rtekind == RTE_RELATION &&
+			rel->consider_parallel && estimated_pages(rel) >= min_parallel_table_scan_size)
+			return true;
+	}
+	return false;
+}
+
 int
-relation_workers(const RelOptInfo *baserel)
+relation_workers(const PlannerInfo *root, const RelOptInfo *baserel)
 {
 	const RelationPlan *plan = baserel->fdw_private;
 	double		pages = plan->rows * (baserel->reltarget->width + SizeofHeapTupleHeader) / BLCKSZ;
+	int			workers;
 
-	if (plan->lookup.by_key || plan->splits < 2 ||
+	if (plan->lookup.by_key || plan->units == 0 ||
 		!baserel->consider_parallel || !bms_is_empty(baserel->lateral_relids))
 		return 0;
-	return Min(compute_parallel_worker(unconstify(RelOptInfo *, baserel), Max(pages, plan->bytes / BLCKSZ), -1,
-									   max_parallel_workers_per_gather),
-			   plan->splits - (parallel_leader_participation ? 1 : 0));
+	workers = compute_parallel_worker(unconstify(RelOptInfo *, baserel), Max(pages, plan->bytes / BLCKSZ), -1,
+									  max_parallel_workers_per_gather);
+
+	/*
+	 * To join a small table to a large one that they share, workers must share
+	 * it, too: if each scanned it for itself, they would not see their leader's snapshot.
+	 */
+	if (workers == 0 && max_parallel_workers_per_gather > 0 && joins_large_relation(root, baserel))
+		return 1;
+	return Min(workers, plan->units - (parallel_leader_participation ? 1 : 0));
 }
 
 void
 streamhouseGetForeignPaths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	int			workers = relation_workers(baserel);
+	int			workers = relation_workers(root, baserel);
 
 	add_path(baserel, (Path *) make_scan_path(root, baserel, 0));
 	if (workers > 0)

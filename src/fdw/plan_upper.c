@@ -183,7 +183,7 @@ make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *o
 	}
 	else if (upper->keys != NIL || !upper->from_metadata || workers > 0)
 	{
-		startup_cost += relation_read_cost(upper->base);
+		startup_cost += relation_read_cost(upper->base) / divisor;
 		startup_cost += BATCH_ROW_COST_FACTOR * cpu_tuple_cost * upper->base->rows / divisor;
 		startup_cost += BATCH_ROW_COST_FACTOR * cpu_operator_cost * list_length(upper->tlist) * input_rows;
 	}
@@ -241,7 +241,7 @@ add_distinct_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *ou
 static void
 add_partial_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel)
 {
-	int			workers = relation_workers(input_rel);
+	int			workers = relation_workers(root, input_rel);
 	UpperPlan  *upper;
 
 	if (workers == 0 || !output_rel->consider_parallel)

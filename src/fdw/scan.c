@@ -316,12 +316,14 @@ open_reader(ForeignTableScan *scan, ExprContext *econtext)
 	List	   *splits = plan->splits;
 
 	scan->planned = plan->counters;
+	if (scan->shared != NULL)
+		splits = shared_scan_units(scan, plan);
 	if (scan->aggregates != NULL)
 		splits = aggregate_scan_start(scan, splits, predicate);
 	scan->reader = table_reader_open(scan->foreign->table, splits, scan->projection, scan->ncolumns,
 									 predicate, &scan->read);
 	if (scan->shared != NULL)
-		shared_scan_start(scan, plan);
+		shared_scan_start(scan, plan, splits);
 	scan->splits = splits;
 	scan->predicate = predicate;
 }

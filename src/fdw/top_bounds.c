@@ -107,7 +107,7 @@ bound_by_groups(BoundSearch *search, const Split *split, SplitBound *bound)
 	{
 		const DataFileMeta *file = lfirst(lc);
 		DataFileReader *reader = data_file_open(search->table, split->partition, split->bucket, file,
-												&search->key->field, 1, NULL, NULL);
+												&search->key->field, 1, NULL, NULL, NULL);
 		GroupStatistics *groups;
 		int			ngroups = data_file_group_statistics(reader, search->key->field, &groups);
 		int			i;

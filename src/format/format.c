@@ -34,9 +34,38 @@ format_open(const FormatRoutine *routine, StorageFile *file, const FormatReadOpt
 	FormatReader *reader = routine->open(file, options);
 
 	reader->routine = routine;
-	if (options->counters != NULL)
+	if (options->counters != NULL && (options->rows == NULL || options->rows->start == 0))
 		options->counters->files++;
 	return reader;
+}
+
+RowRange
+format_rows(const FormatReadOptions *options, int64 file_rows, const char *path)
+{
+	RowRange	all = {0, file_rows};
+
+	if (options->rows == NULL)
+		return all;
+	if (options->rows->end > file_rows)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("data file \"%s\" has " INT64_FORMAT " rows, the manifest says more", path, file_rows)));
+	return *options->rows;
+}
+
+void
+row_ranges_clip(RowRange *ranges, int *nranges, int64 start, const RowRange *rows)
+{
+	int			count = 0;
+
+	for (int i = 0; i < *nranges; i++)
+	{
+		RowRange	range = {Max(ranges[i].start, rows->start - start), Min(ranges[i].end, rows->end - start)};
+
+		if (range.start < range.end)
+			ranges[count++] = range;
+	}
+	*nranges = count;
 }
 
 bool

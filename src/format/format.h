@@ -29,6 +29,13 @@ typedef struct FormatCounters
 	int64		pages_cached;	/* pages found in memory */
 } FormatCounters;
 
+/* Consecutive rows, of a file or a part of it. */
+typedef struct RowRange
+{
+	int64		start;
+	int64		end;			/* the first row behind it */
+} RowRange;
+
 /*
  * A reader gives batches of consecutive rows of its file.  format_next only
  * moves; nothing is decoded until format_read_column asks for a column, for
@@ -54,6 +61,7 @@ typedef struct FormatReadOptions
 	int			ncolumns;
 	const DataField *columns;	/* wanted: found by name; type as it should come out */
 	const Predicate *predicate; /* over positions in columns; only to skip what cannot match. May be NULL */
+	const RowRange *rows;		/* give only these, and count the file where they begin with 0; NULL: all */
 	FormatCounters *counters;	/* may be NULL */
 	uint64		file_size;		/* as the manifest says: the end of the file; 0 unknown */
 	int64		file_rows;		/* as the manifest says: for files that do not say it themselves */
@@ -89,6 +97,7 @@ typedef struct FormatRoutine
 	void		(*read_column) (FormatReader *reader, int column, const int32 *selection, int nselected, Vector *out);
 	void		(*close) (FormatReader *reader);
 	int			(*group_statistics) (FormatReader *reader, int column, GroupStatistics **out);	/* or NULL */
+	bool		takes_rows;		/* can it leave out rows in front of those wanted, without reading them? */
 	FormatWriter *(*create) (StorageWriter *file, const FormatWriteOptions *options);
 	void		(*write) (FormatWriter *writer, Vector *const *columns, const int32 *rows, int nrows);
 	uint64		(*position) (FormatWriter *writer);
@@ -104,6 +113,12 @@ extern const FormatRoutine *format_lookup(const char *name);
  * what is not supported, or when a column's type cannot become the wanted one.
  */
 extern FormatReader *format_open(const FormatRoutine *routine, StorageFile *file, const FormatReadOptions *options);
+
+/* The rows wanted of a file, ERROR if it has not so many. */
+extern RowRange format_rows(const FormatReadOptions *options, int64 file_rows, const char *path);
+
+/* What ranges, ascending and counted from row start of the file, have in common with rows of the file. */
+extern void row_ranges_clip(RowRange *ranges, int *nranges, int64 start, const RowRange *rows);
 
 /* Move to the next batch that may have matching rows; false at the end. */
 extern bool format_next(FormatReader *reader);

@@ -247,7 +247,7 @@ open_next_file(ColumnJoin *join, JoinSource *source)
 	source->file_start = file->first_row_id - join->first_row_id;
 	old = MemoryContextSwitchTo(source->file_context);
 	source->reader = data_file_open(join->table, join->split->partition, join->split->bucket, file,
-									source->fields, source->nfields, NULL, join->counters);
+									source->fields, source->nfields, NULL, NULL, join->counters);
 	MemoryContextSwitchTo(old);
 }
 

@@ -291,7 +291,8 @@ check_required_columns(const DataFileReader *reader, const char *path)
 
 DataFileReader *
 data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFileMeta *file,
-			   const int *fields, int nfields, const Predicate *predicate, FormatCounters *counters)
+			   const int *fields, int nfields, const Predicate *predicate, const RowRange *rows,
+			   FormatCounters *counters)
 {
 	const TableSchema *schema = table->schema;
 	const FormatRoutine *routine = data_file_format(table, file->file_name);
@@ -310,6 +311,7 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 	options.ncolumns = map_fields(reader, fields, nfields, columns);
 	options.columns = columns;
 	options.predicate = predicate_rewrite(predicate, rewrite_leaf, reader);
+	options.rows = rows;
 	options.counters = counters;
 	options.file_size = file->file_size > 0 ? file->file_size : 0;
 	options.file_rows = file->row_count;

@@ -31,11 +31,11 @@ extern const DataType *data_file_field_type(const LakeTable *table, int field);
  * Open in CurrentMemoryContext, which owns all of it.  fields: the table
  * fields and system columns that may be read.  predicate: over table fields,
  * only to skip rows that cannot match, may be NULL; partition must outlive the
- * reader.
+ * reader.  rows: give only these of the file, NULL: all.
  */
 extern DataFileReader *data_file_open(LakeTable *table, BytesView partition, int32 bucket,
 									  const DataFileMeta *file, const int *fields, int nfields,
-									  const Predicate *predicate, FormatCounters *counters);
+									  const Predicate *predicate, const RowRange *rows, FormatCounters *counters);
 
 /* Move to the next batch: its number of rows, 0 at the end. */
 extern int	data_file_next(DataFileReader *reader);

@@ -74,7 +74,8 @@ open_next_file(MergeRun *run)
 	run->file = list_nth(run->files, run->next_file++);
 	old = MemoryContextSwitchTo(run->file_context);
 	run->reader = data_file_open(source->table, source->split->partition, source->split->bucket, run->file,
-								 source->fields, source->nfields, source->key_predicate, source->counters);
+								 source->fields, source->nfields, source->key_predicate, NULL,
+								 source->counters);
 	MemoryContextSwitchTo(old);
 	return true;
 }

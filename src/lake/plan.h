@@ -5,6 +5,7 @@
 #ifndef STREAMHOUSE_PLAN_H
 #define STREAMHOUSE_PLAN_H
 
+#include "format/format.h"
 #include "lake/table.h"
 
 /*
@@ -20,6 +21,8 @@ typedef struct Split
 	bool		raw;
 	bool		joined;
 	List	   *files;			/* DataFileMeta * */
+	bool		is_part;		/* raw, of one file, of which only rows are read */
+	RowRange	rows;
 	bool		is_diff;		/* their rows count only where those of before_files were others */
 	List	   *before_files;	/* DataFileMeta * */
 	int64		row_count;		/* physical rows */

@@ -62,7 +62,7 @@ copy_rows(LakeTable *table, const ManifestEntry *entry, int64 offset, FileWriter
 	sequence_numbers = columns[nfields];
 	kinds = columns[nfields + 1];
 
-	reader = data_file_open(table, entry->partition, entry->bucket, entry->file, fields, nfields + 2, NULL, NULL);
+	reader = data_file_open(table, entry->partition, entry->bucket, entry->file, fields, nfields + 2, NULL, NULL, NULL);
 	while ((nrows = data_file_next(reader)) > 0)
 	{
 		for (int i = 0; i < nfields + 2; i++)

@@ -147,7 +147,8 @@ open_file(RowSource *source, const Split *split, const DataFileMeta *file, const
 	source->has_system_columns = source->table->has_primary_key;
 	source->file = data_file_open(source->table, split->partition, split->bucket, file,
 								  source->has_system_columns ? system_fields(source->table, options) : options->fields,
-								  options->nfields, options->filter, options->counters);
+								  options->nfields, options->filter, split->is_part ? &split->rows : NULL,
+								  options->counters);
 	data_file_restrict(source->file, rows);
 	source->routine = &file_source;
 	source->state = source->file;

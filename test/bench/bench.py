@@ -10,6 +10,8 @@ import time
 import duckdb
 import psycopg2
 
+import parallel
+
 QUERIES = [
     ("count", "SELECT count(*) FROM {t}"),
     ("sum and average", "SELECT sum(amount), avg(delay), min(placed), max(placed) FROM {t}"),
@@ -17,6 +19,7 @@ QUERIES = [
     ("filter 0.1 %", "SELECT count(*), sum(delay) FROM {t} WHERE id BETWEEN 1000000 AND 1004999"),
     ("filter a string", "SELECT count(*), sum(amount) FROM {t} WHERE carrier = 'c7' AND delay > 100"),
     ("distinct notes", "SELECT count(DISTINCT note) FROM {t}"),
+    ("first 100 of an order", "SELECT * FROM {t} ORDER BY placed DESC, id LIMIT 100"),
 ]
 COLUMNS = "id bigint NOT NULL, carrier text, delay integer, amount numeric(12,2), placed timestamp, note text"
 ROWS = ("SELECT i, 'c' || i % 20, (i * 7919 % 500)::int - 100, (i * 31 % 1000000) / 100.0, "
@@ -36,6 +39,26 @@ def peak(pid):
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) // 1024
     return 0
+
+
+MEMORY_LIMIT = 256  # MB that a backend may have at its peak
+
+
+def check_memory(options):
+    """Each query in a fresh backend, since a peak stays."""
+    print("### Peak memory of a backend, MB\n\n| query | append | key |\n|---|---|---|")
+    for name, query in QUERIES:
+        peaks = []
+        for table in ("lake.facts", "lake.keyed"):
+            connection = psycopg2.connect(options.dsn)
+            with connection.cursor() as cursor:
+                cursor.execute("SET max_parallel_workers_per_gather = 0")
+                cursor.execute(query.format(t=table))
+                cursor.fetchall()
+            peaks.append(peak(connection.get_backend_pid()))
+            connection.close()
+        print("| %s | %d | %d |" % (name, *peaks))
+        assert max(peaks) < MEMORY_LIMIT, "a backend took %d MB for: %s" % (max(peaks), name)
 
 
 def timed_sql(connection, statement):
@@ -101,7 +124,12 @@ def main():
         other = timed_duckdb(duck, query.format(t="read_parquet(%r)" % names))
         print("| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.1f |" % (
             name, heap[0], facts[0], keyed[0], other[0], facts[0] / max(heap[0], 0.01), facts[0] / max(other[0], 0.01)))
-    print("\nPeak memory of the reading backend: %d MB\n" % peak(connection.get_backend_pid()))
+    print()
+    check_memory(options)
+    print("\n### Parallel workers, append table\n")
+    parallel.compare_all(connection, [(name, query.format(t="lake.facts")) for name, query in QUERIES])
+    cursor.execute("RESET max_parallel_workers_per_gather; RESET parallel_leader_participation")
+    print()
 
     sync(connection, cursor, options)
 

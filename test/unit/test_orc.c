@@ -288,6 +288,8 @@ typedef struct OpenFile
 	Vector	   *vectors[MAX_COLUMNS];
 } OpenFile;
 
+static const RowRange *wanted_rows;	/* of files opened; NULL: all */
+
 static const char *
 write_file(BytesView content)
 {
@@ -313,7 +315,8 @@ static void
 begin_file(OpenFile *file, const char *path, const Predicate *predicate)
 {
 	FormatReadOptions options = {
-		.ncolumns = file->ncolumns, .columns = file->columns, .predicate = predicate, .counters = &file->counters
+		.ncolumns = file->ncolumns, .columns = file->columns, .predicate = predicate, .rows = wanted_rows,
+		.counters = &file->counters
 	};
 
 	file->storage = storage_open(path);
@@ -705,6 +708,73 @@ test_skipping(void)
 															  leaf(PREDICATE_EQ, 0, "BIGINT", "2999"))), 2000, 2999, 2);
 }
 
+/* Parts of a file, as several readers take them: together each row once, and row groups counted once. */
+static void
+check_parts(Predicate *predicate)
+{
+	OpenFile   *whole = open_file(write_file(unit_hex(groups_file)), group_columns, predicate);
+	FormatCounters sum = {0};
+	RowRange	part = {0, 0};
+	int64		whole_rows = 0;
+
+	while (format_next(whole->reader))
+		whole_rows += whole->reader->nrows;
+	while (part.end < whole->reader->file_rows)
+	{
+		OpenFile   *file;
+
+		part.start = part.end;
+		part.end = part.start + 1 + unit_random_below(1400);
+		part.end = Min(part.end, whole->reader->file_rows);
+		wanted_rows = &part;
+		file = open_file(write_file(unit_hex(groups_file)), group_columns, predicate);
+		wanted_rows = NULL;
+		while (format_next(file->reader))
+		{
+			int			first = (int) file->reader->first_row;
+
+			CHECK(first >= part.start && first + file->reader->nrows <= part.end);
+			for (int column = 0; column < file->ncolumns; column++)
+			{
+				format_read_column(file->reader, column, NULL, file->reader->nrows, file->vectors[column]);
+				for (int i = 0; i < file->reader->nrows; i++)
+				{
+					Scalar		value = vector_get(file->vectors[column], i);
+
+					CHECK_MESSAGE(is_right(column, &value, first + i), "column %d row %d", column, first + i);
+				}
+			}
+		}
+		sum.files += file->counters.files;
+		sum.row_groups += file->counters.row_groups;
+		sum.row_groups_read += file->counters.row_groups_read;
+		sum.rows_read += file->counters.rows_read;
+		close_file(file);
+	}
+	CHECK_INT(sum.files, 1);
+	CHECK_INT(sum.row_groups, whole->counters.row_groups);
+	CHECK_INT(sum.row_groups_read, whole->counters.row_groups_read);
+	CHECK_INT(sum.rows_read, whole_rows);
+	close_file(whole);
+}
+
+static void
+test_parts(void)
+{
+	RowRange	beyond = {2000, 4000};
+
+	for (int round = 0; round < 20; round++)
+	{
+		check_parts(NULL);
+		check_parts(leaf(PREDICATE_GE, 0, "BIGINT", psprintf("%d", unit_random_below(3000))));
+		check_parts(leaf(PREDICATE_EQ, 0, "BIGINT", "1300"));
+	}
+	wanted_rows = &beyond;
+	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "the manifest says more",
+				open_file(write_file(unit_hex(groups_file)), group_columns, NULL));
+	wanted_rows = NULL;
+}
+
 /* Columns read for fewer and fewer rows, over the ends of row groups. */
 static void
 test_selections(void)
@@ -874,6 +944,7 @@ main(void)
 	RUN(test_codecs);
 	RUN(test_nested);
 	RUN(test_skipping);
+	RUN(test_parts);
 	RUN(test_selections);
 	RUN(test_damage);
 	RUN(test_refused);

@@ -518,12 +518,16 @@ write_file(BytesView content)
 	return path;
 }
 
+static const RowRange *wanted_rows;	/* of files opened; NULL: all */
+
 /* columns: names and types, in turn, NULL at the end. */
 static OpenFile *
 open_file(const char *path, const char *const *columns, const Predicate *predicate)
 {
 	OpenFile   *file = palloc0(sizeof(OpenFile));
-	FormatReadOptions options = {.columns = file->columns, .predicate = predicate, .counters = &file->counters};
+	FormatReadOptions options = {
+		.columns = file->columns, .predicate = predicate, .rows = wanted_rows, .counters = &file->counters
+	};
 
 	for (int i = 0; columns[2 * i] != NULL; i++)
 	{
@@ -768,6 +772,21 @@ leaf(PredicateOp op, int column, const char *type_text, const char *value)
 	return predicate_leaf(op, column, type, scalar, value == NULL ? 0 : 1);
 }
 
+static const char *const page_columns[] = {"i", "INT", "d", "DOUBLE", "s", "STRING", NULL};
+
+/* What pages_file has in a row, which is the batch's i-th. */
+static void
+check_page_row(const OpenFile *file, int i, int row)
+{
+	bool		isnull = row >= 500 && row < 1000;
+
+	CHECK_INT(file->vectors[0]->values.i32[i], row);
+	CHECK(row == 10 || file->vectors[1]->values.f64[i] == row);
+	CHECK(vector_get(file->vectors[2], i).isnull == isnull);
+	if (!isnull)
+		CHECK_BYTES(vector_get(file->vectors[2], i).v.bytes, unit_bytes(psprintf("%06d", row)));
+}
+
 /*
  * Read pages_file with a predicate: batches must be right and cover the rows
  * first to last; no more than max_rows come.
@@ -775,8 +794,7 @@ leaf(PredicateOp op, int column, const char *type_text, const char *value)
 static void
 check_skipping(Predicate *predicate, int first, int last, int max_rows)
 {
-	static const char *const columns[] = {"i", "INT", "d", "DOUBLE", "s", "STRING", NULL};
-	OpenFile   *file = open_file(write_file(unit_hex(pages_file)), columns, predicate);
+	OpenFile   *file = open_file(write_file(unit_hex(pages_file)), page_columns, predicate);
 	int			next = first;
 
 	while (format_next(file->reader))
@@ -788,13 +806,8 @@ check_skipping(Predicate *predicate, int first, int last, int max_rows)
 		for (int i = 0; i < file->reader->nrows; i++)
 		{
 			int			row = start + i;
-			bool		isnull = row >= 500 && row < 1000;
 
-			CHECK_INT(file->vectors[0]->values.i32[i], row);
-			CHECK(row == 10 || file->vectors[1]->values.f64[i] == row);
-			CHECK(vector_get(file->vectors[2], i).isnull == isnull);
-			if (!isnull)
-				CHECK_BYTES(vector_get(file->vectors[2], i).v.bytes, unit_bytes(psprintf("%06d", row)));
+			check_page_row(file, i, row);
 			if (row == next && next <= last)
 				next++;
 		}
@@ -821,6 +834,68 @@ test_skipping(void)
 															  leaf(PREDICATE_EQ, 0, "INT", "2999"))), 1, 1, 500);
 	/* NaN is above all numbers, and bounds say nothing of it */
 	check_skipping(leaf(PREDICATE_GT, 1, "DOUBLE", "5000"), 10, 10, 3000);
+}
+
+/* Parts of a file, as several readers take them: together each row once, and row groups counted once. */
+static void
+check_parts(Predicate *predicate)
+{
+	OpenFile   *whole = open_file(write_file(unit_hex(pages_file)), page_columns, predicate);
+	FormatCounters sum = {0};
+	RowRange	part = {0, 0};
+	int64		whole_rows = 0;
+
+	while (format_next(whole->reader))
+		whole_rows += whole->reader->nrows;
+	while (part.end < whole->reader->file_rows)
+	{
+		OpenFile   *file;
+
+		part.start = part.end;
+		part.end = part.start + 1 + unit_random_below(1400);
+		part.end = Min(part.end, whole->reader->file_rows);
+		wanted_rows = &part;
+		file = open_file(write_file(unit_hex(pages_file)), page_columns, predicate);
+		wanted_rows = NULL;
+		while (format_next(file->reader))
+		{
+			int			first = (int) file->reader->first_row;
+
+			CHECK(first >= part.start && first + file->reader->nrows <= part.end);
+			format_read_column(file->reader, 0, NULL, file->reader->nrows, file->vectors[0]);
+			format_read_column(file->reader, 1, NULL, file->reader->nrows, file->vectors[1]);
+			format_read_column(file->reader, 2, NULL, file->reader->nrows, file->vectors[2]);
+			for (int i = 0; i < file->reader->nrows; i++)
+				check_page_row(file, i, first + i);
+		}
+		sum.files += file->counters.files;
+		sum.row_groups += file->counters.row_groups;
+		sum.row_groups_read += file->counters.row_groups_read;
+		sum.rows_read += file->counters.rows_read;
+		close_file(file);
+	}
+	CHECK_INT(sum.files, 1);
+	CHECK_INT(sum.row_groups, whole->counters.row_groups);
+	CHECK_INT(sum.row_groups_read, whole->counters.row_groups_read);
+	CHECK_INT(sum.rows_read, whole_rows);
+	close_file(whole);
+}
+
+static void
+test_parts(void)
+{
+	RowRange	beyond = {2000, 4000};
+
+	for (int round = 0; round < 20; round++)
+	{
+		check_parts(NULL);
+		check_parts(leaf(PREDICATE_GE, 0, "INT", psprintf("%d", unit_random_below(3000))));
+		check_parts(leaf(PREDICATE_EQ, 0, "INT", "1300"));
+	}
+	wanted_rows = &beyond;
+	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "the manifest says more",
+				open_file(write_file(unit_hex(pages_file)), page_columns, NULL));
+	wanted_rows = NULL;
 }
 
 /* Columns read for fewer and fewer rows; pages without any are not decompressed. */
@@ -990,6 +1065,7 @@ main(void)
 	RUN(test_file_codecs);
 	RUN(test_rare_pages);
 	RUN(test_skipping);
+	RUN(test_parts);
 	RUN(test_selections);
 	RUN(test_damage);
 	RUN(test_refused);

@@ -13,4 +13,5 @@ const FormatRoutine orc_format = {
 	.read_column = orc_read_column,
 	.close = orc_close,
 	.group_statistics = orc_group_statistics,
+	.takes_rows = true,
 };

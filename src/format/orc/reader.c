@@ -30,6 +30,7 @@ typedef struct OrcReader
 	OrcFile		file;
 	OrcTail		tail;
 	FormatCounters own_counters;	/* when the caller wants none */
+	RowRange	rows;			/* of the file, that are wanted */
 	ColumnShared shared;
 	OrcColumn **columns;		/* NULL: the file lacks it */
 	StripeFilter filter;
@@ -40,7 +41,7 @@ typedef struct OrcReader
 	uint32		next_stripe;
 	bool		in_stripe;
 	int64		stripe_start;	/* its first row in the file */
-	StripeRange *ranges;
+	RowRange   *ranges;
 	int			nranges;
 	int			range;			/* the one that position is in */
 	int64		position;		/* within the stripe: the next batch */
@@ -123,7 +124,9 @@ orc_open(StorageFile *file, const FormatReadOptions *options)
 	open_filter(reader, options);
 	reader->base.file_rows = (int64) reader->tail.rows;
 	reader->batch_rows = choose_batch_rows(reader);
-	reader->file.counters->row_groups += reader->tail.nstripes;
+	reader->rows = format_rows(options, reader->base.file_rows, reader->file.path);
+	if (reader->rows.start == 0)
+		reader->file.counters->row_groups += reader->tail.nstripes;
 	MemoryContextSwitchTo(old);
 	return &reader->base;
 }
@@ -169,9 +172,12 @@ begin_stripe(OrcReader *reader, uint32 number)
 {
 	const OrcStripeInfo *stripe = &reader->tail.stripes[number];
 
-	if (stripe->rows == 0 || !stripe_may_match(&reader->statistics, &reader->shared, number, &reader->filter))
+	if (stripe->rows == 0 || reader->stripe_start + (int64) stripe->rows <= reader->rows.start ||
+		!stripe_may_match(&reader->statistics, &reader->shared, number, &reader->filter))
 		return false;
-	reader->file.counters->row_groups_read++;
+	/* it counts for who reads its first row */
+	if (reader->stripe_start >= reader->rows.start)
+		reader->file.counters->row_groups_read++;
 	stripe_open(&reader->shared, stripe, reader->context);
 	for (int i = 0; i < reader->base.ncolumns; i++)
 	{
@@ -179,7 +185,8 @@ begin_stripe(OrcReader *reader, uint32 number)
 			orc_column_begin_stripe(reader->columns[i]);
 	}
 	reader->ranges = stripe_ranges(&reader->shared, &reader->filter, &reader->nranges);
-	if (reader->ranges == NULL)
+	row_ranges_clip(reader->ranges, &reader->nranges, reader->stripe_start, &reader->rows);
+	if (reader->nranges == 0)
 		return false;
 	reader->range = 0;
 	reader->position = reader->ranges[0].start;
@@ -196,7 +203,8 @@ next_stripe(OrcReader *reader)
 		reader->stripe_start += reader->tail.stripes[reader->next_stripe - 1].rows;
 	reader->in_stripe = false;
 	MemoryContextReset(reader->shared.stripe_context);
-	while (!reader->in_stripe && reader->next_stripe < reader->tail.nstripes)
+	while (!reader->in_stripe && reader->next_stripe < reader->tail.nstripes &&
+		   reader->stripe_start < reader->rows.end)
 	{
 		uint32		number = reader->next_stripe++;
 

@@ -309,10 +309,10 @@ set_group_statistics(const StripeFilter *filter, uint32 group, int64 rows)
 	}
 }
 
-static StripeRange *
+static RowRange *
 whole_stripe(ColumnShared *shared, int *nranges)
 {
-	StripeRange *range = palloc(sizeof(StripeRange));
+	RowRange   *range = palloc(sizeof(RowRange));
 
 	range->start = 0;
 	range->end = (int64) shared->stripe_rows;
@@ -320,16 +320,16 @@ whole_stripe(ColumnShared *shared, int *nranges)
 	return range;
 }
 
-StripeRange *
+RowRange *
 stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges)
 {
 	int64		stride = shared->tail->row_index_stride;
 	int64		rows = (int64) shared->stripe_rows;
-	StripeRange *ranges;
+	RowRange   *ranges;
 
 	if (filter->predicate == NULL || shared->ngroups == 0 || (shared->ngroups == 1 && !has_bloom_filters(filter)))
 		return whole_stripe(shared, nranges);
-	ranges = palloc(((size_t) shared->ngroups / 2 + 1) * sizeof(StripeRange));
+	ranges = palloc(((size_t) shared->ngroups / 2 + 1) * sizeof(RowRange));
 	*nranges = 0;
 	for (uint32 group = 0; group < shared->ngroups; group++)
 	{
@@ -350,5 +350,5 @@ stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges)
 			(*nranges)++;
 		}
 	}
-	return *nranges > 0 ? ranges : NULL;
+	return ranges;
 }

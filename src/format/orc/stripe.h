@@ -5,15 +5,8 @@
 #ifndef STREAMHOUSE_ORC_STRIPE_H
 #define STREAMHOUSE_ORC_STRIPE_H
 
-#include "columnar/predicate.h"
+#include "format/format.h"
 #include "format/orc/column.h"
-
-/* Rows start .. end-1 of a stripe. */
-typedef struct StripeRange
-{
-	int64		start;
-	int64		end;
-} StripeRange;
 
 /* Statistics of stripes: for each of them those of the columns, encoded. */
 typedef struct StripeStatistics
@@ -48,8 +41,8 @@ extern void stripe_open(ColumnShared *shared, const OrcStripeInfo *stripe, Memor
 
 /*
  * Ranges of the stripe that may have matching rows, by the row index and bloom
- * filters; in CurrentMemoryContext.  NULL: none.
+ * filters; in CurrentMemoryContext.
  */
-extern StripeRange *stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges);
+extern RowRange *stripe_ranges(ColumnShared *shared, const StripeFilter *filter, int *nranges);
 
 #endif							/* STREAMHOUSE_ORC_STRIPE_H */

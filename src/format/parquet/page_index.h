@@ -7,14 +7,8 @@
 #ifndef STREAMHOUSE_PARQUET_PAGE_INDEX_H
 #define STREAMHOUSE_PARQUET_PAGE_INDEX_H
 
+#include "format/format.h"
 #include "format/parquet/statistics_read.h"
-
-/* Consecutive rows of a row group. */
-typedef struct RowRange
-{
-	int64		start;
-	int64		end;			/* the first row behind it */
-} RowRange;
 
 typedef struct PageLocation
 {

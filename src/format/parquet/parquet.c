@@ -13,6 +13,7 @@ const FormatRoutine parquet_format = {
 	.read_column = parquet_read_column,
 	.close = parquet_close,
 	.group_statistics = parquet_group_statistics,
+	.takes_rows = true,
 	.create = parquet_create,
 	.write = parquet_write,
 	.position = parquet_position,

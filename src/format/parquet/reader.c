@@ -42,6 +42,7 @@ typedef struct ParquetReader
 	MemoryContext batch_context;
 	ParquetFile file;
 	FormatCounters own_counters;	/* when the caller wants none */
+	RowRange	rows;			/* of the file, that are wanted */
 	ParquetMetadata metadata;
 	bool	   *wanted_leaves;
 	const Predicate *predicate;
@@ -154,7 +155,9 @@ parquet_open(StorageFile *file, const FormatReadOptions *options)
 	open_columns(reader, options);
 	reader->row_group.chunks = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(ParquetChunk));
 	reader->base.file_rows = reader->metadata.num_rows;
-	reader->file.counters->row_groups += reader->metadata.nrow_groups;
+	reader->rows = format_rows(options, reader->base.file_rows, reader->file.path);
+	if (reader->rows.start == 0)
+		reader->file.counters->row_groups += reader->metadata.nrow_groups;
 	MemoryContextSwitchTo(old);
 	return &reader->base;
 }
@@ -238,33 +241,45 @@ describe_columns(ParquetReader *reader)
 	return columns;
 }
 
+/* A row group counts for who reads its first row. */
+static bool
+group_counts(const ParquetReader *reader)
+{
+	return reader->group_start >= reader->rows.start;
+}
+
 /* The ranges of the row group that may match; false if none of it does. */
 static bool
 choose_rows(ParquetReader *reader, IndexedColumn *columns)
 {
 	int64		num_rows = reader->row_group.num_rows;
 
-	if (num_rows == 0)
+	if (num_rows == 0 || reader->group_start + num_rows <= reader->rows.start)
 		return false;
 	if (reader->predicate == NULL)
 	{
-		reader->file.counters->row_groups_read++;
+		if (group_counts(reader))
+			reader->file.counters->row_groups_read++;
 		reader->ranges = palloc(sizeof(RowRange));
 		reader->ranges[0].start = 0;
 		reader->ranges[0].end = num_rows;
 		reader->nranges = 1;
+		row_ranges_clip(reader->ranges, &reader->nranges, reader->group_start, &reader->rows);
 		return true;
 	}
 	if (!predicate_may_match(reader->predicate, num_rows, group_statistics, columns))
 		return false;
 	if (!bloom_filters_may_match(&reader->file, columns, reader->predicate, num_rows))
 	{
-		reader->file.counters->bloom_excluded++;
+		if (group_counts(reader))
+			reader->file.counters->bloom_excluded++;
 		return false;
 	}
-	reader->file.counters->row_groups_read++;
+	if (group_counts(reader))
+		reader->file.counters->row_groups_read++;
 	reader->ranges = page_index_ranges(&reader->file, columns, reader->base.ncolumns, reader->predicate,
 									   num_rows, &reader->nranges);
+	row_ranges_clip(reader->ranges, &reader->nranges, reader->group_start, &reader->rows);
 	if (reader->nranges > 0)
 		return true;
 	for (int i = 0; i < reader->base.ncolumns; i++)
@@ -349,7 +364,8 @@ next_group(ParquetReader *reader)
 	MemoryContext old = MemoryContextSwitchTo(reader->group_context);
 
 	end_group(reader);
-	while (metadata_next_row_group(&reader->metadata, reader->wanted_leaves, &reader->row_group))
+	while (reader->group_start < reader->rows.end &&
+		   metadata_next_row_group(&reader->metadata, reader->wanted_leaves, &reader->row_group))
 	{
 		IndexedColumn *indexed = describe_columns(reader);
 
@@ -365,7 +381,7 @@ next_group(ParquetReader *reader)
 		MemoryContextReset(reader->group_context);
 	}
 	MemoryContextSwitchTo(old);
-	if (!reader->in_group && reader->group_start != reader->base.file_rows)
+	if (!reader->in_group && reader->group_start < reader->rows.end)
 		parquet_damaged(reader->file.path, NULL, "Its row groups have fewer rows than the file.");
 	return reader->in_group;
 }
