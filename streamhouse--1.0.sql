@@ -49,6 +49,8 @@ CREATE TABLE streamhouse.sync (
 	on_unrepresentable text NOT NULL CHECK (on_unrepresentable IN ('error', 'null', 'clamp')),
 	history boolean NOT NULL,			-- lake tables keep every change
 	on_schema_change text NOT NULL CHECK (on_schema_change IN ('evolve', 'ignore', 'pause', 'stop')),
+	auto_refresh boolean NOT NULL,		-- tables added to the publication join by themselves
+	owner regrole NOT NULL,				-- who must be able to read tables that join so
 	enabled boolean NOT NULL DEFAULT true,
 	slot_made boolean NOT NULL DEFAULT false	-- so it must be there
 );
@@ -67,6 +69,7 @@ CREATE TABLE streamhouse.sync_table (
 	column_list boolean NOT NULL DEFAULT false,	-- some of its columns may not be published, or were not for a while
 	paused_at pg_lsn,					-- the commit that the sync could not follow
 	error text,							-- why, and the cure; not null: no changes are taken
+	refused boolean NOT NULL DEFAULT false,	-- it could not join; error says why
 	PRIMARY KEY (sync, source)
 );
 COMMENT ON TABLE streamhouse.sync_table IS 'tables of the syncs';
@@ -76,7 +79,7 @@ SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
 
 CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
 	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error',
-	history boolean DEFAULT false, on_schema_change text DEFAULT 'evolve')
+	history boolean DEFAULT false, on_schema_change text DEFAULT 'evolve', auto_refresh boolean DEFAULT true)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
 
@@ -86,7 +89,7 @@ RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhou
 COMMENT ON FUNCTION streamhouse.check_sync IS 'everything that would keep create_sync from making a sync, and warnings; makes nothing';
 
 CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL,
-	on_schema_change text DEFAULT NULL)
+	on_schema_change text DEFAULT NULL, auto_refresh boolean DEFAULT NULL)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_alter_sync';
 COMMENT ON PROCEDURE streamhouse.alter_sync IS 'change what is given of a sync';
 
@@ -158,7 +161,7 @@ COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does 
 
 CREATE VIEW streamhouse.sync_tables AS
 SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", t.copied,
-	CASE WHEN t.error IS NOT NULL THEN 'paused' WHEN t.copied THEN 'streaming' ELSE 'copying' END AS state,
+	CASE WHEN t.refused THEN 'refused' WHEN t.error IS NOT NULL THEN 'paused' WHEN t.copied THEN 'streaming' ELSE 'copying' END AS state,
 	t.paused_at, coalesce(t.error, CASE WHEN NOT t.copied THEN t.copy_error END) AS error
 FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
 COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';

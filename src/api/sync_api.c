@@ -137,11 +137,13 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->database = text_argument(fcinfo, 3, "database");
 	sync->on_unrepresentable = unrepresentable_policy_parse(text_argument(fcinfo, 6, "on_unrepresentable"));
 	sync->on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 8, "on_schema_change"));
-	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7))
+	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7) || PG_ARGISNULL(9))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("\"flush_interval\", \"options\" and \"history\" must not be null")));
+				 errmsg("\"flush_interval\", \"options\", \"history\" and \"auto_refresh\" must not be null")));
 	sync->history = PG_GETARG_BOOL(7);
+	sync->auto_refresh = PG_GETARG_BOOL(9);
+	sync->owner = GetUserId();
 	check_name(sync->name);
 	check_flush_interval(PG_GETARG_INTERVAL_P(4));
 	sync->options = sync_options_parse(PG_GETARG_DATUM(5));
@@ -194,6 +196,7 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	Datum		flush_interval = PG_GETARG_DATUM(1);
 	UnrepresentablePolicy policy = UNREPRESENTABLE_ERROR;
 	SchemaChangePolicy on_schema_change = SCHEMA_CHANGE_EVOLVE;
+	bool		auto_refresh = PG_GETARG_BOOL(4);
 
 	require_replication_role();
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
@@ -204,7 +207,7 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(3))
 		on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 3, "on_schema_change"));
 	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy,
-					   PG_ARGISNULL(3) ? NULL : &on_schema_change);
+					   PG_ARGISNULL(3) ? NULL : &on_schema_change, PG_ARGISNULL(4) ? NULL : &auto_refresh);
 	worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
 }
@@ -219,6 +222,7 @@ streamhouse_refresh_sync(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	require_replication_role();
+	sync_catalog_lock(text_argument(fcinfo, 0, "name"));
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
 	joined = preflight_tables(sync, shared_state != NULL, InvalidOid, &left);
 	foreach(cell, left)
@@ -251,9 +255,11 @@ streamhouse_resync_table(PG_FUNCTION_ARGS)
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
 	foreach(cell, sync->tables)
 	{
-		if (!PG_ARGISNULL(1) && ((SyncTableRecord *) lfirst(cell))->source == PG_GETARG_OID(1))
+		const SyncTableRecord *table = lfirst(cell);
+
+		if (!PG_ARGISNULL(1) && !table->refused && table->source == PG_GETARG_OID(1))
 		{
-			copy_again(sync, lfirst(cell));
+			copy_again(sync, table);
 			PG_RETURN_VOID();
 		}
 	}

@@ -443,9 +443,11 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 	record->lake_table = pstrdup(RelationGetRelationName(relation));
 	foreach(cell, check->left)
 	{
+		const SyncTableRecord *known = lfirst(cell);
+
 		/* the source may have got another name since; the lake table has not */
-		if (((SyncTableRecord *) lfirst(cell))->source == record->source)
-			record->lake_table = ((SyncTableRecord *) lfirst(cell))->lake_table;
+		if (known->source == record->source && !known->refused)
+			record->lake_table = known->lake_table;
 	}
 	record->columns = published_columns(check->publication, relation, &record->ncolumns);
 	record->column_list = published_has_column_list(check->publication, relation);
@@ -462,7 +464,7 @@ check_name(Preflight *check, const SyncTableRecord *record)
 	{
 		const SyncTableRecord *other = lfirst(cell);
 
-		if (strcmp(other->lake_table, record->lake_table) == 0)
+		if (!other->refused && strcmp(other->lake_table, record->lake_table) == 0)
 			add_problem(check, psprintf("tables \"%s\" and \"%s\" would both be lake table \"%s\"",
 										other->source_name, record->source_name, record->lake_table),
 						"publish them separately, into different lake databases");
@@ -505,56 +507,78 @@ check_table(Preflight *check, const PublishedTable *published)
 	check->table = NULL;
 }
 
-/* No other sync may write to the same lake tables. */
+/* No other sync may write to the lake table. */
 static void
-check_other_syncs(Preflight *check)
+check_other_sync(Preflight *check, const SyncRecord *other, const SyncTableRecord *table)
 {
 	ListCell   *cell;
 
-	foreach(cell, sync_catalog_list())
+	foreach(cell, other->tables)
 	{
-		const SyncRecord *other = sync_catalog_find(((SyncRecord *) lfirst(cell))->name);
-		ListCell   *mine;
-		ListCell   *theirs;
+		const SyncTableRecord *theirs = lfirst(cell);
 
-		if (other == NULL || strcmp(other->name, check->sync->name) == 0 || strcmp(other->server, check->sync->server) != 0 ||
-			strcmp(other->database, check->sync->database) != 0)
-			continue;
-		foreach(mine, check->sync->tables)
-		{
-			const SyncTableRecord *table = lfirst(mine);
-
-			foreach(theirs, other->tables)
-			{
-				if (strcmp(((SyncTableRecord *) lfirst(theirs))->lake_table, table->lake_table) == 0)
-					add_problem(check, psprintf("sync \"%s\" writes to lake table \"%s\"", other->name, table->lake_table),
-								"use another lake database");
-			}
-		}
+		if (!theirs->refused && strcmp(theirs->lake_table, table->lake_table) == 0)
+			add_problem(check, psprintf("sync \"%s\" writes to lake table \"%s\"", other->name, table->lake_table),
+						"use another lake database");
 	}
 }
 
+/* first: those before are known. */
 static void
-report_problems(const Preflight *check, const char *what)
+check_other_syncs(Preflight *check, int first)
+{
+	ListCell   *cell;
+	ListCell   *mine;
+
+	foreach(cell, sync_catalog_list())
+	{
+		const SyncRecord *other = lfirst(cell);
+
+		if (strcmp(other->name, check->sync->name) == 0 || strcmp(other->server, check->sync->server) != 0 ||
+			strcmp(other->database, check->sync->database) != 0)
+			continue;
+		other = sync_catalog_find(other->name);
+		if (other == NULL)
+			continue;
+		for_each_from(mine, check->sync->tables, first)
+		{
+			check->table = ((SyncTableRecord *) lfirst(mine))->source_name;
+			check_other_sync(check, other, lfirst(mine));
+		}
+		check->table = NULL;
+	}
+}
+
+/* All of them, or those of a table and those that are of none; NULL when there are none. */
+static char *
+problems_text(const Preflight *check, const char *table, const char *separator, const char *mark)
 {
 	StringInfoData text;
 	ListCell   *cell;
 
-	if (check->problems == NIL)
-		return;
 	initStringInfo(&text);
 	foreach(cell, check->problems)
 	{
 		const PreflightProblem *problem = lfirst(cell);
 
-		appendStringInfo(&text, "%s- %s", text.len > 0 ? "\n" : "", problem->text);
+		if (table && problem->table && strcmp(table, problem->table) != 0)
+			continue;
+		appendStringInfo(&text, "%s%s%s", text.len > 0 ? separator : "", mark, problem->text);
 		if (problem->cure)
 			appendStringInfo(&text, ": %s", problem->cure);
 	}
+	return text.len > 0 ? text.data : NULL;
+}
+
+static void
+report_problems(const Preflight *check, const char *what)
+{
+	if (check->problems == NIL)
+		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("sync \"%s\" cannot %s", check->sync->name, what),
-			 errdetail_internal("%s", text.data)));
+			 errdetail_internal("%s", problems_text(check, NULL, "\n", "- "))));
 }
 
 static void
@@ -573,7 +597,7 @@ check_all(Preflight *check)
 	check_surroundings(check);
 	foreach(cell, check->published)
 		check_table(check, lfirst(cell));
-	check_other_syncs(check);
+	check_other_syncs(check, 0);
 }
 
 void
@@ -634,7 +658,7 @@ leave_tables(Preflight *check, Oid only)
 	{
 		SyncTableRecord *record = lfirst(cell);
 
-		if (OidIsValid(only) ? record->source == only : !is_published(check, record->source))
+		if (OidIsValid(only) ? record->source == only : record->refused || !is_published(check, record->source))
 			left = lappend(left, record);
 		else
 			kept = lappend(kept, record);
@@ -662,7 +686,58 @@ preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left)
 		if (OidIsValid(only) ? relid == only : find_record(sync, relid) == NULL)
 			check_table(&check, lfirst(cell));
 	}
-	check_other_syncs(&check);
+	check_other_syncs(&check, nkept);
 	report_problems(&check, "take up tables");
+	return list_copy_tail(sync->tables, nkept);
+}
+
+/* Of tables that could not join, those to be tried anew and those that are not published any more. */
+static List *
+leave_refused(Preflight *check, bool again)
+{
+	List	   *left = NIL;
+	List	   *kept = NIL;
+	ListCell   *cell;
+
+	foreach(cell, check->sync->tables)
+	{
+		SyncTableRecord *record = lfirst(cell);
+
+		if (record->refused && (again || !is_published(check, record->source)))
+			left = lappend(left, record);
+		else
+			kept = lappend(kept, record);
+	}
+	check->sync->tables = kept;
+	return left;
+}
+
+List *
+preflight_joining(SyncRecord *sync, bool preloaded, bool again, List **left)
+{
+	Preflight	check = {.sync = sync, .preloaded = preloaded};
+	int			nkept;
+	ListCell   *cell;
+
+	check_surroundings(&check);
+	*left = check.left = leave_refused(&check, again);
+	nkept = list_length(sync->tables);
+	foreach(cell, check.published)
+	{
+		const PublishedTable *table = lfirst(cell);
+
+		if (find_record(sync, table->relid) != NULL)
+			continue;
+		check_table(&check, table);
+		((SyncTableRecord *) llast(sync->tables))->refused = problems_text(&check, table->name, "; ", "");
+	}
+	if (list_length(sync->tables) > nkept)
+		check_other_syncs(&check, nkept);
+	for_each_from(cell, sync->tables, nkept)
+	{
+		SyncTableRecord *record = lfirst(cell);
+
+		record->refused = problems_text(&check, record->source_name, "; ", "");
+	}
 	return list_copy_tail(sync->tables, nkept);
 }

@@ -33,4 +33,11 @@ extern List *preflight_list_problems(SyncRecord *sync, bool preloaded);
  */
 extern List *preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left);
 
+/*
+ * The same without an ERROR: what is wrong with a table that joins is in its
+ * record (refused).  Those that were refused before are tried anew if again.
+ * *left are only tables that were refused.
+ */
+extern List *preflight_joining(SyncRecord *sync, bool preloaded, bool again, List **left);
+
 #endif							/* STREAMHOUSE_SYNC_PREFLIGHT_H */

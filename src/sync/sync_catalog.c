@@ -22,7 +22,7 @@
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
-	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change"
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change, auto_refresh, owner::oid"
 
 static Datum
 tuple_value(uint64 row, int column, bool *isnull)
@@ -194,6 +194,8 @@ sync_of_row(uint64 row)
 	sync->on_unrepresentable = unrepresentable_policy_parse(TextDatumGetCString(tuple_datum(row, 10)));
 	sync->history = DatumGetBool(tuple_datum(row, 11));
 	sync->on_schema_change = schema_change_policy_parse(TextDatumGetCString(tuple_datum(row, 12)));
+	sync->auto_refresh = DatumGetBool(tuple_datum(row, 13));
+	sync->owner = DatumGetObjectId(tuple_datum(row, 14));
 	return sync;
 }
 
@@ -219,6 +221,8 @@ table_of_row(uint64 row)
 	table->copy_id = TextDatumGetCString(tuple_datum(row, 9));
 	table->base = DatumGetLSN(tuple_datum(row, 10));
 	table->copy_failed = DatumGetBool(tuple_datum(row, 11));
+	if (DatumGetBool(tuple_datum(row, 12)))
+		table->refused = TextDatumGetCString(tuple_datum(row, 13));
 	return table;
 }
 
@@ -235,7 +239,7 @@ load_tables(SyncRecord *sync, MemoryContext context)
 
 	values[0] = CStringGetTextDatum(sync->name);
 	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
-			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL"
+			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 ORDER BY t.source::oid",
@@ -265,7 +269,7 @@ load_table_of_name(SyncRecord *sync, const char *name, MemoryContext context)
 	{
 		SyncTableRecord *table = lfirst(cell);
 
-		if (strcmp(psprintf("%s.%s", sync->database, table->lake_table), name) == 0)
+		if (!table->refused && strcmp(psprintf("%s.%s", sync->database, table->lake_table), name) == 0)
 			sync->tables = lappend(sync->tables, table);
 	}
 	MemoryContextSwitchTo(old);
@@ -320,7 +324,7 @@ sync_catalog_find_by_lake_table(const char *name)
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(name);
 	execute("SELECT " SYNC_COLUMNS " FROM streamhouse.sync s WHERE EXISTS (SELECT FROM streamhouse.sync_table t"
-			" WHERE t.sync = s.name AND s.database || '.' || t.lake_table = $1)", SPI_OK_SELECT, 1, types, values);
+			" WHERE t.sync = s.name AND NOT t.refused AND s.database || '.' || t.lake_table = $1)", SPI_OK_SELECT, 1, types, values);
 	for (i = 0; i < SPI_processed; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -369,24 +373,28 @@ columns_array(const AttrNumber *columns, int ncolumns)
 static void
 insert_table(const char *sync, const SyncTableRecord *table)
 {
-	Oid			types[5] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID};
-	Datum		values[5];
+	Oid			types[7] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID};
+	Datum		values[7];
 
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
 	values[2] = CStringGetTextDatum(table->lake_table);
 	values[3] = columns_array(table->columns, table->ncolumns);
 	values[4] = BoolGetDatum(table->column_list);
-	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list) VALUES ($1, $2, $3, $4, $5)",
-			SPI_OK_INSERT, 5, types, values);
+	values[5] = BoolGetDatum(table->refused != NULL);
+	values[6] = CStringGetTextDatum(table->refused ? table->refused : "");
+	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list, refused, error)"
+			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END)",
+			SPI_OK_INSERT, 7, types, values);
 }
 
 void
 sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 {
 	CatalogAccess access;
-	Oid			types[10] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID, TEXTOID};
-	Datum		values[10];
+	Oid			types[12] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID, TEXTOID,
+	BOOLOID, OIDOID};
+	Datum		values[12];
 	ListCell   *cell;
 
 	catalog_enter(&access);
@@ -400,9 +408,12 @@ sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 	values[7] = CStringGetTextDatum(policy_names[sync->on_unrepresentable]);
 	values[8] = BoolGetDatum(sync->history);
 	values[9] = CStringGetTextDatum(schema_policy_names[sync->on_schema_change]);
+	values[10] = BoolGetDatum(sync->auto_refresh);
+	values[11] = ObjectIdGetDatum(sync->owner);
 	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options,"
-			" on_unrepresentable, history, on_schema_change) VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9, $10)",
-			SPI_OK_INSERT, 10, types, values);
+			" on_unrepresentable, history, on_schema_change, auto_refresh, owner)"
+			" VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+			SPI_OK_INSERT, 12, types, values);
 	foreach(cell, sync->tables)
 		insert_table(sync->name, lfirst(cell));
 	catalog_leave(&access);
@@ -424,12 +435,12 @@ execute_about(const char *query, int expected, const char *sync)
 
 void
 sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy,
-				   const SchemaChangePolicy *on_schema_change)
+				   const SchemaChangePolicy *on_schema_change, const bool *auto_refresh)
 {
 	CatalogAccess access;
-	Oid			types[4] = {TEXTOID, INTERVALOID, TEXTOID, TEXTOID};
-	Datum		values[4] = {0};
-	char		nulls[] = "    ";
+	Oid			types[5] = {TEXTOID, INTERVALOID, TEXTOID, TEXTOID, BOOLOID};
+	Datum		values[5] = {0};
+	char		nulls[] = "     ";
 
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(name);
@@ -445,10 +456,15 @@ sync_catalog_alter(const char *name, const Datum *flush_interval, const Unrepres
 		values[3] = CStringGetTextDatum(schema_policy_names[*on_schema_change]);
 	else
 		nulls[3] = 'n';
+	if (auto_refresh)
+		values[4] = BoolGetDatum(*auto_refresh);
+	else
+		nulls[4] = 'n';
 	if (SPI_execute_with_args("UPDATE streamhouse.sync SET flush_interval = coalesce($2, flush_interval),"
 							  " on_unrepresentable = coalesce($3, on_unrepresentable),"
-							  " on_schema_change = coalesce($4, on_schema_change) WHERE name = $1",
-							  4, types, values, nulls, false, 0) != SPI_OK_UPDATE)
+							  " on_schema_change = coalesce($4, on_schema_change),"
+							  " auto_refresh = coalesce($5, auto_refresh) WHERE name = $1",
+							  5, types, values, nulls, false, 0) != SPI_OK_UPDATE)
 		elog(ERROR, "could not alter sync \"%s\"", name);
 	catalog_leave(&access);
 }
@@ -457,6 +473,12 @@ void
 sync_catalog_delete(const char *name)
 {
 	execute_about("DELETE FROM streamhouse.sync WHERE name = $1", SPI_OK_DELETE, name);
+}
+
+void
+sync_catalog_lock(const char *name)
+{
+	execute_about("SELECT FROM streamhouse.sync WHERE name = $1 FOR UPDATE", SPI_OK_SELECT, name);
 }
 
 void
@@ -522,7 +544,7 @@ sync_catalog_is_copied_to(const LakeTable *lake)
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(lake->name);
 	execute("SELECT s.server, s.database, t.lake_table FROM streamhouse.sync s JOIN streamhouse.sync_table t ON t.sync = s.name"
-			" WHERE NOT t.copied AND s.database || '.' || t.lake_table = $1", SPI_OK_SELECT, 1, types, values);
+			" WHERE NOT t.copied AND NOT t.refused AND s.database || '.' || t.lake_table = $1", SPI_OK_SELECT, 1, types, values);
 	for (i = 0; i < SPI_processed; i++)
 	{
 		ForeignServer *server = GetForeignServerByName(TextDatumGetCString(tuple_datum(i, 1)), true);

@@ -39,6 +39,7 @@ typedef struct SyncTableRecord
 	bool		copy_failed;	/* the last time it was tried */
 	bool		column_list;	/* some columns may not be published, or were not for a while */
 	bool		paused;			/* its changes are not taken */
+	char	   *refused;		/* it is published and could not join: why; or NULL */
 	XLogRecPtr	schema_lsn;		/* rows before this had other columns than the lake table has; or invalid */
 } SyncTableRecord;
 
@@ -54,6 +55,8 @@ typedef struct SyncRecord
 	UnrepresentablePolicy on_unrepresentable;
 	bool		history;		/* lake tables keep every change */
 	SchemaChangePolicy on_schema_change;
+	bool		auto_refresh;	/* tables added to the publication join by themselves */
+	Oid			owner;
 	bool		enabled;
 	bool		slot_made;		/* once; so it must be there */
 	List	   *tables;			/* SyncTableRecord *, by source oid */
@@ -69,6 +72,9 @@ extern SyncRecord *sync_catalog_find_by_slot(const char *slot);
  */
 extern List *sync_catalog_find_by_lake_table(const char *name);	/* SyncRecord * */
 
+/* Wait until no other transaction changes which tables the sync has. */
+extern void sync_catalog_lock(const char *name);
+
 /* Slots (char *) of all syncs of this database, and names by slot of those enabled. */
 extern List *sync_catalog_list(void);	/* SyncRecord *, without tables */
 
@@ -77,7 +83,7 @@ extern void sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Da
 
 /* Change what is not NULL; *flush_interval is of type interval. */
 extern void sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy,
-							   const SchemaChangePolicy *on_schema_change);
+							   const SchemaChangePolicy *on_schema_change, const bool *auto_refresh);
 
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);

@@ -31,6 +31,7 @@
 #include "sync/sync_catalog.h"
 #include "worker/health.h"
 #include "worker/reconcile.h"
+#include "worker/refresh.h"
 #include "worker/shared_state.h"
 #include "worker/worker.h"
 
@@ -320,6 +321,7 @@ run_rounds(void)
 			shared_database_stop(MyDatabaseId);
 			break;
 		}
+		refresh_syncs();
 		health_check();
 		if (setting_maintenance)
 			maintain_tables();

@@ -177,6 +177,14 @@ worker_end_transaction(MemoryContext context)
 }
 
 void
+worker_abort_transaction(MemoryContext context)
+{
+	AbortCurrentTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = outer_owner;
+}
+
+void
 worker_fix_settings(void)
 {
 	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_SESSION);

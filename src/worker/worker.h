@@ -40,6 +40,9 @@ extern void worker_handle_reload(void);
 extern void worker_begin_transaction(void);
 extern void worker_end_transaction(MemoryContext context);
 
+/* The same after an error. */
+extern void worker_abort_transaction(MemoryContext context);
+
 /* Settings of users are not for processes that read source tables. */
 extern void worker_fix_settings(void);
 
