@@ -85,7 +85,7 @@ define_session_settings(void)
 							"Memory of a session for manifests, footers of data files, and pages in which it looked rows up.",
 							"0 keeps nothing.",
 							&cache_limit,
-							64 * 1024,
+							128 * 1024,
 							0,
 							MAX_KILOBYTES,
 							PGC_USERSET,

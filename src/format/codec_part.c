@@ -16,8 +16,8 @@
 
 #if ZSTD_VERSION_NUMBER >= 10500
 
-/* Less than two blocks is never worth to be cut. */
-#define SMALLEST_PARTED (128 * 1024)
+/* Of two blocks, most of the values lie in the first or need both; it is not worth to begin again. */
+#define SMALLEST_PARTED (256 * 1024)
 
 #define FRAME_HEADER_BYTES 18	/* at most */
 

@@ -18,10 +18,17 @@
 /* One value is at most this part of all. */
 #define LARGEST_PART 8
 
+/*
+ * So are, together, large pages: one of long strings takes the place of many
+ * others, which are more work a byte to decompress.
+ */
+#define LARGE_PAGE_BYTES (256 * 1024)
+
 typedef struct CacheEntry
 {
 	dlist_node	by_key;			/* in its bucket */
 	dlist_node	by_use;
+	struct CacheList *list;		/* of by_use */
 	MemoryContext context;		/* holds the value and all of this */
 	CacheKind	kind;
 	char	   *path;
@@ -33,6 +40,12 @@ typedef struct CacheEntry
 	bool		kept;			/* in the lists */
 } CacheEntry;
 
+typedef struct CacheList
+{
+	dlist_head	entries;		/* the most recently used first */
+	Size		bytes;
+} CacheList;
+
 typedef struct CacheUse
 {
 	MemoryContextCallback callback;
@@ -42,9 +55,9 @@ typedef struct CacheUse
 int			cache_limit = 0;
 
 static dlist_head buckets[BUCKETS];
-static dlist_head entries = DLIST_STATIC_INIT(entries);	/* the most recently used first */
+static CacheList large_pages = {DLIST_STATIC_INIT(large_pages.entries)};
+static CacheList others = {DLIST_STATIC_INIT(others.entries)};
 static bool initialized = false;
-static Size total_bytes = 0;
 static int64 hits[CACHE_KINDS];
 
 static void
@@ -85,17 +98,24 @@ drop_entry(CacheEntry *entry)
 {
 	dlist_delete(&entry->by_key);
 	dlist_delete(&entry->by_use);
-	total_bytes -= entry->bytes;
+	entry->list->bytes -= entry->bytes;
 	entry->kept = false;
 	if (entry->users == 0)
 		MemoryContextDelete(entry->context);
 }
 
 static void
+shrink_list(CacheList *list, Size limit)
+{
+	while (list->bytes > limit)
+		drop_entry(dlist_tail_element(CacheEntry, by_use, &list->entries));
+}
+
+static void
 shrink(Size limit)
 {
-	while (total_bytes > limit)
-		drop_entry(dlist_tail_element(CacheEntry, by_use, &entries));
+	shrink_list(&large_pages, limit / LARGEST_PART);
+	shrink_list(&others, limit - large_pages.bytes);
 }
 
 static void
@@ -140,7 +160,7 @@ cache_get(CacheKind kind, const char *path, int64 size)
 	entry = find_entry(kind, path, size, hash_key(kind, path, size));
 	if (entry == NULL)
 		return NULL;
-	dlist_move_head(&entries, &entry->by_use);
+	dlist_move_head(&entry->list->entries, &entry->by_use);
 	begin_use(entry);
 	hits[kind]++;
 	return entry->value;
@@ -172,19 +192,20 @@ cache_put(CacheKind kind, const char *path, int64 size, MemoryContext context, c
 	entry->hash = hash;
 	entry->value = value;
 	entry->bytes = MemoryContextMemAllocated(context, true);
+	entry->list = kind == CACHE_PARQUET_PAGE && entry->bytes > LARGE_PAGE_BYTES ? &large_pages : &others;
 	begin_use(entry);
 	MemoryContextSetParent(context, TopMemoryContext);
 	if (old != NULL)
 		drop_entry(old);
 	dlist_push_head(&buckets[hash % BUCKETS], &entry->by_key);
-	dlist_push_head(&entries, &entry->by_use);
+	dlist_push_head(&entry->list->entries, &entry->by_use);
 	entry->kept = true;
-	total_bytes += entry->bytes;
+	entry->list->bytes += entry->bytes;
 	shrink(limit_bytes());
 }
 
 Size
 cache_size(void)
 {
-	return total_bytes;
+	return large_pages.bytes + others.bytes;
 }

@@ -11,16 +11,22 @@
 
 #define VALUE_BYTES (10 * 1024)
 
-/* Keep a value of VALUE_BYTES, which begins with its text. */
+/* Keep a value of so many bytes, which begins with its text. */
 static const char *
-put(CacheKind kind, const char *path, int64 size, const char *text)
+put_bytes(CacheKind kind, const char *path, int64 size, const char *text, Size bytes)
 {
 	MemoryContext context = cache_context_create();
-	char	   *value = MemoryContextAllocZero(context, VALUE_BYTES);
+	char	   *value = MemoryContextAllocZero(context, bytes);
 
 	strcpy(value, text);
 	cache_put(kind, path, size, context, value);
 	return value;
+}
+
+static const char *
+put(CacheKind kind, const char *path, int64 size, const char *text)
+{
+	return put_bytes(kind, path, size, text, VALUE_BYTES);
 }
 
 static void
@@ -67,6 +73,37 @@ test_limit(void)
 	}
 	CHECK(cache_get(CACHE_MANIFEST, "/a", 1) == NULL);
 	CHECK(cache_get(CACHE_MANIFEST, "/a", 99) != NULL);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+}
+
+/* Large pages make room for one another, not for what is small; other large values count as any. */
+static void
+test_large_pages(void)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "uses", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	const Size	large = 400 * 1024;
+
+	reset_cache(8 * 1024);
+	for (int i = 0; i < 100; i++)
+		(void) put(CACHE_PARQUET_PAGE, "/small", i, "small");
+	for (int i = 0; i < 5; i++)
+		(void) put_bytes(CACHE_MANIFEST, "/manifest", i, "manifest", large);
+	for (int i = 0; i < 100; i++)
+		(void) put_bytes(CACHE_PARQUET_PAGE, "/large", i, "large", large);
+	for (int i = 0; i < 100; i++)
+		CHECK(cache_get(CACHE_PARQUET_PAGE, "/small", i) != NULL);
+	for (int i = 0; i < 5; i++)
+		CHECK(cache_get(CACHE_MANIFEST, "/manifest", i) != NULL);
+	CHECK(cache_get(CACHE_PARQUET_PAGE, "/large", 97) == NULL);
+	CHECK(cache_get(CACHE_PARQUET_PAGE, "/large", 98) != NULL);
+	CHECK(cache_get(CACHE_PARQUET_PAGE, "/large", 99) != NULL);
+	CHECK(cache_size() <= 8 * 1024 * 1024);
+	for (int i = 0; i < 50; i++)
+		(void) put_bytes(CACHE_MANIFEST, "/manifest", i, "manifest", large);
+	CHECK(cache_get(CACHE_PARQUET_PAGE, "/small", 0) == NULL);
+	CHECK(cache_size() <= 8 * 1024 * 1024);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
 }
@@ -119,6 +156,7 @@ main(void)
 	unit_begin();
 	RUN(test_keys);
 	RUN(test_limit);
+	RUN(test_large_pages);
 	RUN(test_uses);
 	RUN(test_abandoned);
 	return unit_end();
