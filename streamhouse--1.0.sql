@@ -47,7 +47,8 @@ CREATE TABLE streamhouse.sync (
 	flush_interval interval NOT NULL,
 	options jsonb NOT NULL,				-- of lake tables that the sync makes
 	on_unrepresentable text NOT NULL CHECK (on_unrepresentable IN ('error', 'null', 'clamp')),
-	history boolean NOT NULL,			-- lake tables keep every change
+	tables jsonb NOT NULL,				-- rules for names, options and columns of lake tables
+	history boolean NOT NULL,			-- all lake tables keep every change
 	on_schema_change text NOT NULL CHECK (on_schema_change IN ('evolve', 'ignore', 'pause', 'stop')),
 	auto_refresh boolean NOT NULL,		-- tables added to the publication join by themselves
 	owner regrole NOT NULL,				-- who must be able to read tables that join so
@@ -60,6 +61,7 @@ CREATE TABLE streamhouse.sync_table (
 	sync text NOT NULL REFERENCES streamhouse.sync ON DELETE CASCADE,
 	source regclass NOT NULL,
 	lake_table text NOT NULL,
+	rule integer,						-- of the sync's, from 1, that counts for the table; null: none
 	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields; 0: dropped
 	schema_lsn pg_lsn,					-- rows before this had other columns
 	copy_id uuid NOT NULL DEFAULT pg_catalog.gen_random_uuid(),	-- of this copy of the table
@@ -79,12 +81,13 @@ SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
 
 CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
 	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error',
-	history boolean DEFAULT false, on_schema_change text DEFAULT 'evolve', auto_refresh boolean DEFAULT true)
+	history boolean DEFAULT false, on_schema_change text DEFAULT 'evolve', auto_refresh boolean DEFAULT true,
+	tables jsonb DEFAULT '[]')
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
 
 CREATE FUNCTION streamhouse.check_sync(publication text, server text, database text, options jsonb DEFAULT '{}',
-	history boolean DEFAULT false, OUT severity text, OUT "table" text, OUT problem text, OUT cure text)
+	history boolean DEFAULT false, tables jsonb DEFAULT '[]', OUT severity text, OUT "table" text, OUT problem text, OUT cure text)
 RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_check_sync';
 COMMENT ON FUNCTION streamhouse.check_sync IS 'everything that would keep create_sync from making a sync, and warnings; makes nothing';
 

@@ -137,20 +137,21 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->database = text_argument(fcinfo, 3, "database");
 	sync->on_unrepresentable = unrepresentable_policy_parse(text_argument(fcinfo, 6, "on_unrepresentable"));
 	sync->on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 8, "on_schema_change"));
-	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7) || PG_ARGISNULL(9))
+	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7) || PG_ARGISNULL(9) || PG_ARGISNULL(10))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("\"flush_interval\", \"options\", \"history\" and \"auto_refresh\" must not be null")));
+				 errmsg("\"flush_interval\", \"options\", \"history\", \"auto_refresh\" and \"tables\" must not be null")));
 	sync->history = PG_GETARG_BOOL(7);
 	sync->auto_refresh = PG_GETARG_BOOL(9);
 	sync->owner = GetUserId();
 	check_name(sync->name);
 	check_flush_interval(PG_GETARG_INTERVAL_P(4));
 	sync->options = sync_options_parse(PG_GETARG_DATUM(5));
+	sync->rules = table_rules_parse(PG_GETARG_DATUM(10));
 	sync->slot = make_slot_name();
 
 	preflight(sync, shared_state != NULL);
-	sync_catalog_insert(sync, PG_GETARG_DATUM(4), PG_GETARG_DATUM(5));
+	sync_catalog_insert(sync, PG_GETARG_DATUM(4), PG_GETARG_DATUM(5), PG_GETARG_DATUM(10));
 	worker_start_sync_at_commit(sync->slot, sync->name);
 	worker_start_maintenance_at_commit();
 	PG_RETURN_VOID();
@@ -171,6 +172,7 @@ streamhouse_check_sync(PG_FUNCTION_ARGS)
 	sync->database = text_argument(fcinfo, 2, "database");
 	sync->options = sync_options_parse(PG_GETARG_DATUM(3));
 	sync->history = PG_GETARG_BOOL(4);
+	sync->rules = table_rules_parse(PG_GETARG_DATUM(5));
 	sync->slot = pstrdup("");
 	InitMaterializedSRF(fcinfo, 0);
 	foreach(cell, preflight_list_problems(sync, shared_state != NULL))

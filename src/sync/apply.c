@@ -112,6 +112,21 @@ apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
 }
 
 void
+apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, const char *kind)
+{
+	const SyncTableRecord *record = table->record;
+	const ReorderBufferTXN *transaction = stream->transaction;
+	RowOrigin	origin = {.kind = kind, .lsn = stream->change_lsn, .table = record->source_name};
+
+	if (record->nmetadata == 0)
+		return;
+	origin.commit_lsn = transaction->end_lsn;
+	origin.commit_time = transaction->xact_time.commit_time;
+	origin.xid = transaction->xid;
+	metadata_describe(row + source_field_count(table->lake->schema, record), record->metadata, record->nmetadata, &origin);
+}
+
+void
 apply_truncate(SyncStream *stream, SyncTable *table)
 {
 	TableWriter *writer = apply_writer(stream, table);

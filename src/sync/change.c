@@ -124,10 +124,13 @@ require_whole_row(const SyncTable *table, bool incomplete)
 }
 
 static void
-change_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row,
+change_row(SyncStream *stream, SyncTable *table, RowKind kind, Scalar *old_row, Scalar *row,
 		   const bool *missing)
 {
 	stream->transaction_used = true;
+	apply_metadata(stream, table, row, kind == ROW_INSERT ? "+I" : kind == ROW_UPDATE_AFTER ? "+U" : "-D");
+	if (old_row)
+		apply_metadata(stream, table, old_row, "-D");
 	if (toast_queue_take(stream, table, kind, old_row, row, missing))
 		return;
 	if (old_row)
@@ -237,7 +240,8 @@ change_apply(SyncStream *stream, SyncRelation *source, Relation relation, const 
 	error_context_stack = &callback;
 
 	relation_map_prepare(stream->map, source, relation, change->lsn);
-	if (stream->sync->history)
+	stream->change_lsn = change->lsn;
+	if (source->table->record->history)
 		history_apply(stream, source, change);
 	else
 		apply_to_rows(stream, source, relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL, change);

@@ -18,7 +18,6 @@
 
 #include "columnar/cast.h"
 #include "sync/column_change.h"
-#include "sync/history.h"
 #include "sync/published.h"
 #include "sync/source.h"
 
@@ -36,9 +35,9 @@ typedef struct Comparison
 } Comparison;
 
 int
-source_field_count(const TableSchema *schema, bool history)
+source_field_count(const TableSchema *schema, const SyncTableRecord *record)
 {
-	return schema->nfields - (history ? HISTORY_FIELDS : 0);
+	return schema->nfields - record->nmetadata;
 }
 
 AttrNumber
@@ -204,7 +203,7 @@ ask_for_values(Comparison *comparison, Form_pg_attribute column)
 {
 	const char *name = NameStr(column->attname);
 
-	if (comparison->sync->history)
+	if (comparison->record->history)
 		return;
 	if (comparison->change->column_list)
 		ask(comparison->change, CHANGE_COPY,
@@ -220,7 +219,7 @@ field_is_there(const Comparison *comparison, int position, const DataField *want
 {
 	const DataField *field = &comparison->schema->fields[position];
 
-	return position < source_field_count(comparison->schema, comparison->sync->history) &&
+	return position < source_field_count(comparison->schema, comparison->record) &&
 		strcmp(field->name, wanted->name) == 0 && type_equal(field->type, wanted->type) && field->type->nullable;
 }
 
@@ -359,11 +358,11 @@ compare_key(Comparison *comparison, Relation source)
 
 /* May the lake's rows be replaced by the source's?  The reason why not, or NULL. */
 static const char *
-copy_obstacle(const SyncRecord *sync)
+copy_obstacle(const SyncRecord *sync, const SyncTableRecord *record)
 {
 	const PublicationActions *actions = &published_find(sync->publication)->pubactions;
 
-	if (sync->history)
+	if (record->history)
 		return "The history in the lake cannot be copied again.";
 	if (!actions->pubinsert || !actions->pubupdate || !actions->pubdelete || !actions->pubtruncate)
 		return "The table is not copied again by itself, because the publication leaves out some operations: the lake may have rows that the source has not.";
@@ -376,7 +375,7 @@ apply_policy(const SyncRecord *sync, ColumnChange *change)
 {
 	const char *obstacle;
 
-	if (change->kind == CHANGE_COPY && (obstacle = copy_obstacle(sync)) != NULL)
+	if (change->kind == CHANGE_COPY && (obstacle = copy_obstacle(sync, change->record)) != NULL)
 		ask(change, CHANGE_PAUSE, psprintf("%s %s", change->reason, obstacle));
 	if (change->reason == NULL)
 		return;

@@ -45,7 +45,7 @@ typedef struct ColumnChange
 } ColumnChange;
 
 /* Fields of a lake table that are filled from the source. */
-extern int	source_field_count(const TableSchema *schema, bool history);
+extern int	source_field_count(const TableSchema *schema, const SyncTableRecord *record);
 
 /* The source's column of a field, or 0 when the source has none (any more, or yet). */
 extern AttrNumber source_column_of_field(const SyncTableRecord *record, TupleDesc source, int field);

@@ -16,7 +16,6 @@
 
 #include "lake/writer.h"
 #include "sync/copy_chunk.h"
-#include "sync/history.h"
 #include "sync/row_source.h"
 
 #define COPY_PROPERTY "streamhouse.copy"
@@ -64,8 +63,10 @@ static void
 copy_row(ChunkCopy *copy, TupleTableSlot *slot)
 {
 	MemoryContext old = MemoryContextSwitchTo(copy->row_context);
-	int			ncolumns = source_field_count(copy->lake->schema, copy->table->sync->history);
+	const SyncTableRecord *record = copy->table->record;
+	int			ncolumns = source_field_count(copy->lake->schema, record);
 	XLogRecPtr	position = copy->table->position;
+	RowOrigin	origin = {.kind = "+I", .lsn = position, .commit_lsn = position, .table = record->source_name};
 	int			n;
 
 	slot_getallattrs(slot);
@@ -73,8 +74,7 @@ copy_row(ChunkCopy *copy, TupleTableSlot *slot)
 	{
 		for (n = 0; n < ncolumns; n++)
 			row_source_encode(copy->rows, n, slot, copy->row);
-		if (copy->table->sync->history)
-			history_describe(copy->row, ncolumns, "+I", position, position, 0);
+		metadata_describe(copy->row + ncolumns, record->metadata, record->nmetadata, &origin);
 		table_writer_append(copy->writer, ROW_INSERT, copy->row);
 	}
 	MemoryContextSwitchTo(old);

@@ -49,11 +49,11 @@ open_target(const CopyTable *table, Relation source)
 
 	if (lake == NULL)
 		return lake_table_create(table->warehouse, sync->database, record->lake_table,
-								 source_lake_schema(source, record->columns, record->ncolumns, sync->history, sync->options));
+								 source_lake_schema(source, record, sync_table_options(sync, record)));
 	/* a table that the sync has filled is as the source is */
 	if (snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL)
 		return lake;
-	(void) source_check_target(source, record->columns, record->ncolumns, sync->history, lake, sync->slot);
+	(void) source_check_target(source, record, lake, sync->slot);
 	return lake;
 }
 

@@ -9,60 +9,20 @@
 #include "postgres.h"
 
 #include "compat.h"
-#include "fdw/epoch.h"
 #include "sync/decoded_row.h"
 #include "sync/history.h"
 
-DataField
-history_field(HistoryField field)
-{
-	static const char *const names[] = {"_kind", "_lsn", "_commit_lsn", "_commit_time"};
-	DataField	result = {.name = pstrdup(names[field])};
-
-	switch (field)
-	{
-		case HISTORY_KIND:
-			result.type = type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, true);
-			break;
-		case HISTORY_COMMIT_TIME:
-			result.type = type_make(TYPE_TIMESTAMP_LTZ, MAX_TIMESTAMP_PRECISION, 0, true);
-			break;
-		default:
-			result.type = type_make(TYPE_BIGINT, 0, 0, true);
-	}
-	return result;
-}
-
-void
-history_describe(Scalar *row, int ncolumns, const char *kind, XLogRecPtr lsn, XLogRecPtr commit_lsn,
-				 TimestampTz commit_time)
-{
-	Scalar	   *fields = row + ncolumns;
-
-	memset(fields, 0, sizeof(Scalar) * HISTORY_FIELDS);
-	fields[HISTORY_KIND].v.bytes.data = kind;
-	fields[HISTORY_KIND].v.bytes.length = strlen(kind);
-	fields[HISTORY_LSN].v.i64 = (int64) lsn;
-	fields[HISTORY_COMMIT_LSN].v.i64 = (int64) commit_lsn;
-	fields[HISTORY_COMMIT_TIME].v.i64 = commit_time + EPOCH_MICROS;
-	fields[HISTORY_COMMIT_TIME].isnull = commit_time == 0;
-}
-
 static void
-append_described(SyncStream *stream, SyncTable *table, const char *kind, const ReorderBufferChange *change)
+append_described(SyncStream *stream, SyncTable *table, const char *kind)
 {
-	const ReorderBufferTXN *transaction = stream->transaction;
-
-	history_describe(table->row, source_field_count(table->lake->schema, true), kind, change->lsn, transaction->end_lsn,
-					 transaction->xact_time.commit_time);
+	apply_metadata(stream, table, table->row, kind);
 	apply_row(stream, table, ROW_INSERT, table->row);
 	stream->transaction_used = true;
 }
 
 /* A row as the WAL has it: of an old one perhaps only the columns that identify it. */
 static void
-append_row(SyncStream *stream, SyncRelation *source, const char *kind, const TupleTableSlot *slot,
-		   const ReorderBufferChange *change)
+append_row(SyncStream *stream, SyncRelation *source, const char *kind, const TupleTableSlot *slot)
 {
 	SyncTable  *table = source->table;
 	int			n;
@@ -77,7 +37,7 @@ append_row(SyncStream *stream, SyncRelation *source, const char *kind, const Tup
 					 errhint("Set REPLICA IDENTITY FULL for the table, drop the sync and its lake tables, and create the sync again.")));
 		row_source_encode(source->rows, n, slot, table->row);
 	}
-	append_described(stream, table, kind, change);
+	append_described(stream, table, kind);
 }
 
 static void
@@ -87,9 +47,9 @@ append_update(SyncStream *stream, SyncRelation *source, const ReorderBufferChang
 	UpdatePassage passage = change_load_update(source, compat_old_tuple(change), compat_new_tuple(change));
 
 	if (passage.before && has_old)
-		append_row(stream, source, passage.after ? "-U" : "-D", source->old_slot, change);
+		append_row(stream, source, passage.after ? "-U" : "-D", source->old_slot);
 	if (passage.after)
-		append_row(stream, source, passage.before ? "+U" : "+I", source->new_slot, change);
+		append_row(stream, source, passage.before ? "+U" : "+I", source->new_slot);
 }
 
 void
@@ -99,7 +59,7 @@ history_apply(SyncStream *stream, SyncRelation *source, const ReorderBufferChang
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
 			if (change_load(source, source->new_slot, compat_new_tuple(change)))
-				append_row(stream, source, "+I", source->new_slot, change);
+				append_row(stream, source, "+I", source->new_slot);
 			break;
 		case REORDER_BUFFER_CHANGE_UPDATE:
 			append_update(stream, source, change);
@@ -107,7 +67,7 @@ history_apply(SyncStream *stream, SyncRelation *source, const ReorderBufferChang
 		case REORDER_BUFFER_CHANGE_DELETE:
 			change_require_old_tuple(source->table, compat_old_tuple(change));
 			if (change_load(source, source->old_slot, compat_old_tuple(change)))
-				append_row(stream, source, "-D", source->old_slot, change);
+				append_row(stream, source, "-D", source->old_slot);
 			break;
 		default:
 			elog(ERROR, "unexpected change of kind %d", (int) change->action);
@@ -120,7 +80,8 @@ history_truncate(SyncStream *stream, SyncRelation *source, const ReorderBufferCh
 	SyncTable  *table = source->table;
 	int			i;
 
-	for (i = 0; i < source_field_count(table->lake->schema, true); i++)
+	for (i = 0; i < source_field_count(table->lake->schema, table->record); i++)
 		table->row[i].isnull = true;
-	append_described(stream, table, "T", change);
+	stream->change_lsn = change->lsn;
+	append_described(stream, table, "T");
 }

@@ -105,7 +105,7 @@ note_partition(const SyncTable *table, Relation partition, const Relation relati
 static void
 truncate_table(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
 {
-	if (stream->sync->history)
+	if (source->table->record->history)
 		history_truncate(stream, source, change);
 	else
 		apply_truncate(stream, source->table);

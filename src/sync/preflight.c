@@ -299,7 +299,7 @@ check_identity(Preflight *check, const PublishedTable *published, const SyncTabl
 	if (!publishes_changes(check))
 		return;
 	key = source_key(relation, &nkeys);
-	if (check->sync->history)
+	if (record->history)
 		check_history_identity(check, record, relation, relation);
 	else if (key != NULL)
 	{
@@ -341,7 +341,7 @@ check_partition(Preflight *check, const PublishedTable *published, const SyncTab
 					"leave the table out of the publication");
 	if (partition->rd_rel->relkind != RELKIND_RELATION || !publishes_changes(check))
 		return;
-	if (check->sync->history)
+	if (record->history)
 	{
 		check_history_identity(check, record, root, partition);
 		return;
@@ -417,11 +417,10 @@ check_target(Preflight *check, void *arg)
 
 	if (lake)
 	{
-		(void) source_check_target(target->relation, record->columns, record->ncolumns, check->sync->history, lake, check->sync->slot);
+		(void) source_check_target(target->relation, record, lake, check->sync->slot);
 		return;
 	}
-	schema = source_lake_schema(target->relation, record->columns, record->ncolumns, check->sync->history,
-								check->sync->options);
+	schema = source_lake_schema(target->relation, record, sync_table_options(check->sync, record));
 	options_check_replicable(schema, options_parse(schema), record->lake_table);
 }
 
@@ -440,14 +439,18 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 
 	record->source = published->relid;
 	record->source_name = published->name;
-	record->lake_table = pstrdup(RelationGetRelationName(relation));
+	sync_table_set_rule(check->sync, record, table_rules_match(check->sync->rules, record->source_name));
+	record->lake_table = table_rule_lake_table(record->rule, record->source_name, RelationGetRelationName(relation));
 	foreach(cell, check->left)
 	{
 		const SyncTableRecord *known = lfirst(cell);
 
 		/* the source may have got another name since; the lake table has not */
 		if (known->source == record->source && !known->refused)
+		{
 			record->lake_table = known->lake_table;
+			sync_table_set_rule(check->sync, record, known->rule_number);
+		}
 	}
 	record->columns = published_columns(check->publication, relation, &record->ncolumns);
 	record->column_list = published_has_column_list(check->publication, relation);
@@ -467,7 +470,7 @@ check_name(Preflight *check, const SyncTableRecord *record)
 		if (!other->refused && strcmp(other->lake_table, record->lake_table) == 0)
 			add_problem(check, psprintf("tables \"%s\" and \"%s\" would both be lake table \"%s\"",
 										other->source_name, record->source_name, record->lake_table),
-						"publish them separately, into different lake databases");
+						"give them different names with \"tables\", or publish them separately, into different lake databases");
 	}
 }
 

@@ -10,7 +10,6 @@
 #include "utils/syscache.h"
 
 #include "lake/binary_row.h"
-#include "sync/history.h"
 #include "sync/published.h"
 #include "sync/relation_map.h"
 
@@ -87,14 +86,14 @@ sync_table_check_lake(const SyncTable *table)
 }
 
 /*
- * Are there fields for the columns that are known, and for history behind
+ * Are there fields for the columns that are known, and for metadata behind
  * them?  Others between them are null: a crash may have kept the catalog from
  * knowing columns that were added.
  */
 static bool
-fields_fit(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema)
+fields_fit(const SyncTableRecord *record, const TableSchema *schema)
 {
-	int			nfields = source_field_count(schema, sync->history);
+	int			nfields = source_field_count(schema, record);
 	int			i;
 
 	if (nfields < record->ncolumns)
@@ -106,7 +105,7 @@ fields_fit(const SyncRecord *sync, const SyncTableRecord *record, const TableSch
 	}
 	for (; i < schema->nfields; i++)
 	{
-		if (strcmp(schema->fields[i].name, history_field(i - nfields).name) != 0)
+		if (strcmp(schema->fields[i].name, metadata_column(record->metadata[i - nfields]).name) != 0)
 			return false;
 	}
 	return true;
@@ -119,7 +118,7 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	int			nfields = lake->schema->nfields;
 	LakeSnapshot *newest;
 
-	if (!fields_fit(sync, record, lake->schema))
+	if (!fields_fit(record, lake->schema))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("columns of lake table \"%s\" have changed since sync \"%s\" was created", lake->name, sync->name),

@@ -178,7 +178,7 @@ row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const Tab
 	rows->record = record;
 	rows->misfit = misfit;
 	rows->schema = schema;
-	rows->nfields = source_field_count(schema, sync->history);
+	rows->nfields = source_field_count(schema, record);
 	rows->columns = palloc(sizeof(AttrNumber) * rows->nfields);
 	rows->encoders = palloc0(sizeof(ColumnEncoder) * rows->nfields);
 	rows->conversions = palloc0(sizeof(ValueConversion *) * rows->nfields);

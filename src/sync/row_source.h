@@ -25,7 +25,7 @@ typedef struct RowSource
 {
 	const char *name;			/* of the source, for messages */
 	const TableSchema *schema;	/* of the lake table */
-	int			nfields;		/* without those of history */
+	int			nfields;		/* without those of metadata */
 	AttrNumber *columns;		/* of the relation, by field; 0: it has none, the field is null */
 	ColumnEncoder *encoders;	/* by field */
 	ValueConversion **conversions;	/* by field, before it is encoded; NULL: none */

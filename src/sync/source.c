@@ -11,7 +11,6 @@
 #include "utils/relcache.h"
 
 #include "compat.h"
-#include "sync/history.h"
 #include "sync/source.h"
 
 bool
@@ -134,14 +133,14 @@ source_columns(Relation relation, int *ncolumns)
 }
 
 static void
-require_columns(Relation relation, const AttrNumber *columns, int ncolumns)
+require_columns(Relation relation, const SyncTableRecord *record)
 {
 	TupleDesc	desc = RelationGetDescr(relation);
 	int			i;
 
-	for (i = 0; i < ncolumns; i++)
+	for (i = 0; i < record->ncolumns; i++)
 	{
-		if (columns[i] > desc->natts || TupleDescAttr(desc, columns[i] - 1)->attisdropped)
+		if (record->columns[i] > desc->natts || TupleDescAttr(desc, record->columns[i] - 1)->attisdropped)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("columns of table \"%s\" have changed since its sync was created",
@@ -150,47 +149,48 @@ require_columns(Relation relation, const AttrNumber *columns, int ncolumns)
 	}
 }
 
-/* The key of the lake table; none if a column of it is not replicated. */
+/* The key of the lake table; none if a column of it is not replicated, or with history. */
 static AttrNumber *
-lake_key(Relation relation, const AttrNumber *columns, int ncolumns, int *nkeys)
+lake_key(Relation relation, const SyncTableRecord *record, int *nkeys)
 {
 	AttrNumber *key = source_key(relation, nkeys);
 	int			i;
 
 	for (i = 0; i < *nkeys; i++)
 	{
-		if (!attribute_is_among(columns, ncolumns, key[i]))
+		if (!attribute_is_among(record->columns, record->ncolumns, key[i]))
 			*nkeys = 0;
 	}
+	if (record->history)
+		*nkeys = 0;
 	return key;
 }
 
 TableSchema *
-source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, bool history, List *options)
+source_lake_schema(Relation relation, const SyncTableRecord *record, List *options)
 {
 	TupleDesc	desc = RelationGetDescr(relation);
-	int			nfields = ncolumns + (history ? HISTORY_FIELDS : 0);
+	int			ncolumns = record->ncolumns;
+	int			nfields = ncolumns + record->nmetadata;
 	DataField  *fields = palloc0(sizeof(DataField) * nfields);
 	List	   *key_names = NIL;
 	int			nkeys;
-	AttrNumber *key = lake_key(relation, columns, ncolumns, &nkeys);
+	AttrNumber *key = lake_key(relation, record, &nkeys);
 	int			i;
 
-	require_columns(relation, columns, ncolumns);
-	if (history)
-		nkeys = 0;
+	require_columns(relation, record);
 	for (i = 0; i < ncolumns; i++)
 	{
-		Form_pg_attribute column = TupleDescAttr(desc, columns[i] - 1);
+		Form_pg_attribute column = TupleDescAttr(desc, record->columns[i] - 1);
 
 		fields[i].name = pstrdup(NameStr(column->attname));
 		fields[i].type = source_lake_type(fields[i].name, column->atttypid, column->atttypmod,
-										  !attribute_is_among(key, nkeys, columns[i]));
+										  !attribute_is_among(key, nkeys, record->columns[i]));
 	}
 	for (i = 0; i < nkeys; i++)
 		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));
 	for (i = ncolumns; i < nfields; i++)
-		fields[i] = history_field(i - ncolumns);
+		fields[i] = metadata_column(record->metadata[i - ncolumns]);
 	return schema_build(nfields, fields, NIL, key_names, nkeys > 0 ? schema_with_default_bucket(options) : options, NULL);
 }
 
@@ -232,8 +232,7 @@ is_key_field(const TableSchema *schema, int field)
 }
 
 bool
-source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
-					LakeTable *lake, const char *commit_user)
+source_check_target(Relation relation, const SyncTableRecord *record, LakeTable *lake, const char *commit_user)
 {
 	TableSchema *wanted;
 	LakeSnapshot *newest;
@@ -243,7 +242,7 @@ source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, 
 	if (snapshot_latest_of_user(lake->location, commit_user, 0) != NULL)
 		return true;
 
-	wanted = source_lake_schema(relation, columns, ncolumns, history, NIL);
+	wanted = source_lake_schema(relation, record, NIL);
 	if (lake->schema->nfields != wanted->nfields)
 		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, wanted->nfields));
 	if (lake->schema->nprimary_keys != wanted->nprimary_keys)

@@ -44,11 +44,10 @@ extern void source_encoder_init(ColumnEncoder *encoder, const char *table, const
 /*
  * The schema of a new lake table for the columns.  Only the key is NOT NULL:
  * deletes are written with the key alone.  Without all columns of the key it
- * is an append table, and also when it keeps history: then the fields of
- * history.h follow.
+ * is an append table, and also when it keeps history.  Fields of metadata
+ * follow.
  */
-extern TableSchema *source_lake_schema(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
-									   List *options);
+extern TableSchema *source_lake_schema(Relation relation, const SyncTableRecord *record, List *options);
 
 /*
  * ERROR unless the lake table is one that this sync may fill: it can be
@@ -56,7 +55,6 @@ extern TableSchema *source_lake_schema(Relation relation, const AttrNumber *colu
  * source's columns and key.  True in the first case: what it has is to be
  * replaced, and its columns are those of the record (column_change_align).
  */
-extern bool source_check_target(Relation relation, const AttrNumber *columns, int ncolumns, bool history,
-								LakeTable *lake, const char *commit_user);
+extern bool source_check_target(Relation relation, const SyncTableRecord *record, LakeTable *lake, const char *commit_user);
 
 #endif							/* STREAMHOUSE_SYNC_SOURCE_H */

@@ -57,6 +57,7 @@ typedef struct SyncStream
 	/* being decoded */
 	const ReorderBufferTXN *transaction;
 	bool		transaction_used;	/* it has rows for us */
+	XLogRecPtr	change_lsn;		/* of the change at work on */
 } SyncStream;
 
 /* Decode and commit until the worker is asked to stop. */
@@ -73,6 +74,9 @@ sync_table_is_wanted(const SyncTable *table, const ReorderBufferTXN *transaction
 
 /* Append a row to the table's writer. */
 extern void apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row);
+
+/* Fill in the metadata of a row of the change at work on. */
+extern void apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, const char *kind);
 extern void apply_truncate(SyncStream *stream, SyncTable *table);
 extern TableWriter *apply_writer(SyncStream *stream, SyncTable *table);
 

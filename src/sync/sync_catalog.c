@@ -12,7 +12,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
@@ -22,7 +21,7 @@
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
-	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change, auto_refresh, owner::oid"
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change, auto_refresh, owner::oid, tables"
 
 static Datum
 tuple_value(uint64 row, int column, bool *isnull)
@@ -125,54 +124,48 @@ schema_change_policy_parse(const char *text)
 	return SCHEMA_CHANGE_EVOLVE;	/* keep compiler quiet */
 }
 
-/* One option's value as text; jsonb strings come without quotes. */
-static char *
-option_value_text(const char *key, const JsonbValue *value)
+/* The rule that a table joined by, 0 for none, and what follows from it. */
+void
+sync_table_set_rule(const SyncRecord *sync, SyncTableRecord *table, int number)
 {
-	switch (value->type)
+	int			i;
+
+	table->rule_number = number;
+	table->rule = number > 0 && number <= list_length(sync->rules) ? list_nth(sync->rules, number - 1) : NULL;
+	table->history = sync->history || (table->rule && table->rule->history);
+	table->nmetadata = 0;
+	for (i = 0; table->history && i < HISTORY_FIELDS; i++)
+		table->metadata[table->nmetadata++] = i;
+	for (i = 0; table->rule && i < table->rule->nmetadata; i++)
 	{
-		case jbvString:
-			return pnstrdup(value->val.string.val, value->val.string.len);
-		case jbvNumeric:
-			return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
-		case jbvBool:
-			return pstrdup(value->val.boolean ? "true" : "false");
-		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("value of option \"%s\" must be a string, a number or a boolean", key)));
+		if (!table->history || table->rule->metadata[i] >= HISTORY_FIELDS)
+			table->metadata[table->nmetadata++] = table->rule->metadata[i];
 	}
-	return NULL;				/* keep compiler quiet */
+}
+
+static bool
+has_option(const List *options, const char *key)
+{
+	const ListCell *cell;
+
+	foreach(cell, options)
+	{
+		if (strcmp(((const OptionPair *) lfirst(cell))->key, key) == 0)
+			return true;
+	}
+	return false;
 }
 
 List *
-sync_options_parse(Datum jsonb)
+sync_table_options(const SyncRecord *sync, const SyncTableRecord *table)
 {
-	Jsonb	   *document = DatumGetJsonbP(jsonb);
-	JsonbIterator *iterator;
-	JsonbIteratorToken token;
-	JsonbValue	value;
-	List	   *options = NIL;
-	OptionPair *option = NULL;
+	List	   *options = table->rule ? list_copy(table->rule->options) : NIL;
+	ListCell   *cell;
 
-	if (!JB_ROOT_IS_OBJECT(document))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("options of a sync must be a JSON object")));
-
-	iterator = JsonbIteratorInit(&document->root);
-	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	foreach(cell, sync->options)
 	{
-		if (token == WJB_KEY)
-		{
-			option = palloc0(sizeof(OptionPair));
-			option->key = pnstrdup(value.val.string.val, value.val.string.len);
-		}
-		else if (token == WJB_VALUE)
-		{
-			option->value = option_value_text(option->key, &value);
-			options = lappend(options, option);
-		}
+		if (!has_option(options, ((OptionPair *) lfirst(cell))->key))
+			options = lappend(options, lfirst(cell));
 	}
 	return options;
 }
@@ -196,11 +189,12 @@ sync_of_row(uint64 row)
 	sync->on_schema_change = schema_change_policy_parse(TextDatumGetCString(tuple_datum(row, 12)));
 	sync->auto_refresh = DatumGetBool(tuple_datum(row, 13));
 	sync->owner = DatumGetObjectId(tuple_datum(row, 14));
+	sync->rules = table_rules_parse(tuple_datum(row, 15));
 	return sync;
 }
 
 static SyncTableRecord *
-table_of_row(uint64 row)
+table_of_row(const SyncRecord *sync, uint64 row)
 {
 	SyncTableRecord *table = palloc0(sizeof(SyncTableRecord));
 	ArrayType  *columns;
@@ -223,6 +217,7 @@ table_of_row(uint64 row)
 	table->copy_failed = DatumGetBool(tuple_datum(row, 11));
 	if (DatumGetBool(tuple_datum(row, 12)))
 		table->refused = TextDatumGetCString(tuple_datum(row, 13));
+	sync_table_set_rule(sync, table, DatumGetInt32(tuple_datum(row, 14)));
 	return table;
 }
 
@@ -239,7 +234,7 @@ load_tables(SyncRecord *sync, MemoryContext context)
 
 	values[0] = CStringGetTextDatum(sync->name);
 	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
-			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error"
+			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error, coalesce(t.rule, 0)"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 ORDER BY t.source::oid",
@@ -248,7 +243,7 @@ load_tables(SyncRecord *sync, MemoryContext context)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
 
-		sync->tables = lappend(sync->tables, table_of_row(i));
+		sync->tables = lappend(sync->tables, table_of_row(sync, i));
 		MemoryContextSwitchTo(old);
 	}
 }
@@ -373,8 +368,8 @@ columns_array(const AttrNumber *columns, int ncolumns)
 static void
 insert_table(const char *sync, const SyncTableRecord *table)
 {
-	Oid			types[7] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID};
-	Datum		values[7];
+	Oid			types[8] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID, INT4OID};
+	Datum		values[8];
 
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
@@ -383,18 +378,19 @@ insert_table(const char *sync, const SyncTableRecord *table)
 	values[4] = BoolGetDatum(table->column_list);
 	values[5] = BoolGetDatum(table->refused != NULL);
 	values[6] = CStringGetTextDatum(table->refused ? table->refused : "");
-	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list, refused, error)"
-			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END)",
-			SPI_OK_INSERT, 7, types, values);
+	values[7] = Int32GetDatum(table->rule_number);
+	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list, refused, error, rule)"
+			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END, nullif($8, 0))",
+			SPI_OK_INSERT, 8, types, values);
 }
 
 void
-sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
+sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options, Datum rules)
 {
 	CatalogAccess access;
-	Oid			types[12] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID, TEXTOID,
-	BOOLOID, OIDOID};
-	Datum		values[12];
+	Oid			types[13] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID, TEXTOID,
+	BOOLOID, OIDOID, JSONBOID};
+	Datum		values[13];
 	ListCell   *cell;
 
 	catalog_enter(&access);
@@ -410,10 +406,11 @@ sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options)
 	values[9] = CStringGetTextDatum(schema_policy_names[sync->on_schema_change]);
 	values[10] = BoolGetDatum(sync->auto_refresh);
 	values[11] = ObjectIdGetDatum(sync->owner);
+	values[12] = rules;
 	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options,"
-			" on_unrepresentable, history, on_schema_change, auto_refresh, owner)"
-			" VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-			SPI_OK_INSERT, 12, types, values);
+			" on_unrepresentable, history, on_schema_change, auto_refresh, owner, tables)"
+			" VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+			SPI_OK_INSERT, 13, types, values);
 	foreach(cell, sync->tables)
 		insert_table(sync->name, lfirst(cell));
 	catalog_leave(&access);

@@ -16,6 +16,7 @@
 
 #include "fdw/types.h"
 #include "lake/table.h"
+#include "sync/table_rule.h"
 
 /* What becomes of changes of the sources' columns. */
 typedef enum SchemaChangePolicy
@@ -31,6 +32,11 @@ typedef struct SyncTableRecord
 	Oid			source;
 	char	   *source_name;	/* "schema.table", as it is called now */
 	char	   *lake_table;
+	int			rule_number;	/* that it joined by, 0 for none */
+	const TableRule *rule;		/* or NULL */
+	bool		history;		/* every change is kept */
+	int			nmetadata;		/* of the fields that follow the source's */
+	MetadataField metadata[METADATA_FIELDS];
 	int			ncolumns;
 	AttrNumber *columns;		/* of the source, in the order of the lake's fields; 0: it was dropped */
 	char	   *copy_id;		/* of this copy of the table; another one when it is taken anew */
@@ -53,7 +59,8 @@ typedef struct SyncRecord
 	int64		flush_interval; /* microseconds */
 	List	   *options;		/* OptionPair *: of lake tables made by the sync */
 	UnrepresentablePolicy on_unrepresentable;
-	bool		history;		/* lake tables keep every change */
+	List	   *rules;			/* TableRule * */
+	bool		history;		/* all lake tables keep every change */
 	SchemaChangePolicy on_schema_change;
 	bool		auto_refresh;	/* tables added to the publication join by themselves */
 	Oid			owner;
@@ -78,8 +85,14 @@ extern void sync_catalog_lock(const char *name);
 /* Slots (char *) of all syncs of this database, and names by slot of those enabled. */
 extern List *sync_catalog_list(void);	/* SyncRecord *, without tables */
 
-/* Insert with its tables; flush_interval and options as given by the user. */
-extern void sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options);
+/* Insert with its tables; flush_interval, options and rules as given by the user. */
+extern void sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options, Datum rules);
+
+/* Let a table follow a rule of the sync, by its number, or none. */
+extern void sync_table_set_rule(const SyncRecord *sync, SyncTableRecord *table, int number);
+
+/* Options (OptionPair *) of the lake table, if the sync makes it. */
+extern List *sync_table_options(const SyncRecord *sync, const SyncTableRecord *table);
 
 /* Change what is not NULL; *flush_interval is of type interval. */
 extern void sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy,
@@ -125,8 +138,5 @@ extern SchemaChangePolicy schema_change_policy_parse(const char *text);
 
 /* error, null or clamp; ERROR for anything else. */
 extern UnrepresentablePolicy unrepresentable_policy_parse(const char *text);
-
-/* {"key": "value"} as OptionPair *; ERROR unless all values are strings, numbers or booleans. */
-extern List *sync_options_parse(Datum jsonb);
 
 #endif							/* STREAMHOUSE_SYNC_CATALOG_H */

@@ -1,0 +1,41 @@
+/*
+ * table_rule.h
+ *		What a user wants of the lake tables of some sources: their names, options
+ *		and columns.
+ *
+ * A sync has a list of rules; for each source the first one counts whose
+ * pattern is all of "schema.table".  That is decided when the source joins the
+ * sync, whatever it is called later.
+ */
+#ifndef STREAMHOUSE_SYNC_TABLE_RULE_H
+#define STREAMHOUSE_SYNC_TABLE_RULE_H
+
+#include "postgres.h"
+
+#include "nodes/pg_list.h"
+
+#include "sync/metadata.h"
+
+typedef struct TableRule
+{
+	char	   *source;			/* regular expression */
+	char	   *table;			/* name of the lake table, with \1 for what matched; NULL: the source's */
+	List	   *options;		/* OptionPair *: before those of the sync */
+	bool		history;
+	int			nmetadata;
+	MetadataField metadata[METADATA_FIELDS];
+} TableRule;
+
+/* A JSON array of rules (TableRule *); ERROR for anything that is not known. */
+extern List *table_rules_parse(Datum jsonb);
+
+/* The number of the first rule for a source, from 1; 0: there is none. */
+extern int	table_rules_match(List *rules, const char *source);
+
+/* Name of the lake table for a source that matches. */
+extern char *table_rule_lake_table(const TableRule *rule, const char *source, const char *otherwise);
+
+/* {"key": "value"} as OptionPair *; ERROR unless all values are strings, numbers or booleans. */
+extern List *sync_options_parse(Datum jsonb);
+
+#endif							/* STREAMHOUSE_SYNC_TABLE_RULE_H */
