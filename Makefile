@@ -47,7 +47,7 @@ EXTRA_CLEAN = $(OBJS:.o=.d)
 
 # ---- on a fresh Debian 12, as root or with sudo ----
 
-.PHONY: demo demo-stop test bench isolationcheck unit check-tree
+.PHONY: demo demo-stop test stress bench isolationcheck unit check-tree
 
 demo:
 	$(top)/demo/run
@@ -57,6 +57,10 @@ demo-stop:
 
 test:
 	$(top)/test/run
+
+# a random load on the sync, with kills: STRESS_SECONDS, STRESS_SEED (printed when it is not given)
+stress:
+	STRESS_SECONDS=$${STRESS_SECONDS:-600} STRESS_SEEDS=$${STRESS_SEEDS:-1} $(top)/test/run stress
 
 bench:
 	$(top)/test/bench/run

@@ -10,6 +10,7 @@ Sessions do the same for the same seed; how they interleave, and where kills hit
 """
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,12 +20,35 @@ import time
 from random import Random
 
 from tables import NEW_TYPES, SETUP, SYNCS, WIDER, value
-import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BIN = subprocess.run([os.environ.get("PG_CONFIG", "pg_config"), "--bindir"], capture_output=True, text=True, check=True).stdout.strip()
 NAMES = ["a", "b", "c", "d", "e", "f", "g1", "h"]  # of columns: few, so that they come again
+CONF = """
+port = 5432
+listen_addresses = ''
+unix_socket_directories = '%s'
+wal_level = logical
+shared_preload_libraries = 'streamhouse'
+fsync = off
+max_connections = 40
+max_worker_processes = 32
+max_replication_slots = 20
+max_prepared_transactions = 20
+checkpoint_timeout = 30
+timezone = 'UTC'
+log_line_prefix = '%%m [%%p] %%b '
+# little of everything, so that all that is limited meets its limit
+logical_decoding_work_mem = '1MB'
+streamhouse.sync_memory = '8MB'
+streamhouse.copy_chunk_size = '64kB'
+streamhouse.maintenance_interval = 1
+"""
 END = "-- end of answer --"
+
+
+def quote(text):
+    return "'%s'" % text.replace("'", "''")
 
 
 class Gone(Exception):
@@ -40,8 +64,9 @@ class Psql:
     def ask(self, text):
         if self.process is None:
             # out of the group, so that Ctrl-C leaves it to us
-            self.process = subprocess.Popen([BIN + "/psql", "-XqAt", "-v", "VERBOSITY=terse", "-h", self.folder, "-p", "5432", "-U", "postgres", "postgres"], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", start_new_session=True)
+            self.process = subprocess.Popen(
+                [BIN + "/psql", "-XqAt", "-v", "VERBOSITY=terse", "-h", self.folder, "-p", "5432", "-U", "postgres", "postgres"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", start_new_session=True)
         if self.log:
             self.log.write("-- %.3f\n%s\n" % (time.time(), text))
         lines = []
@@ -67,8 +92,11 @@ class Psql:
 
     def close(self):
         if self.process:
-            self.process.stdin.close() if not self.process.stdin.closed else None
             self.process.kill()
+            try:
+                self.process.stdin.close()
+            except BrokenPipeError:  # what was to be sent is of no use
+                pass
             self.process.wait()
             self.process.stdout.close()
             self.process = None
@@ -83,9 +111,7 @@ class Cluster:
         os.makedirs(self.lake)
         subprocess.run([BIN + "/initdb", "-D", self.data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "-N"], check=True, stdout=subprocess.DEVNULL)
         with open(self.data + "/postgresql.conf", "a") as conf:
-            conf.write("port = 5432\nlisten_addresses = ''\nunix_socket_directories = '%s'\nwal_level = logical\nshared_preload_libraries = 'streamhouse'\nfsync = off\n"
-                       "max_worker_processes = 32\nmax_replication_slots = 20\nmax_prepared_transactions = 20\nmax_connections = 40\nstreamhouse.maintenance_interval = 1\n"
-                       "logical_decoding_work_mem = '1MB'\nstreamhouse.sync_memory = '8MB'\ntimezone = 'UTC'\ncheckpoint_timeout = 30\nlog_line_prefix = '%%m [%%p] %%b '\n" % self.folder)
+            conf.write(CONF % self.folder)
         self.start()
 
     def start(self):
@@ -166,6 +192,13 @@ class Session(threading.Thread):
         r = self.random
         if table.ddl and r.random() < 0.12:
             return self.change_columns(table, columns)
+        if r.random() < 0.02:
+            return "DO $$ BEGIN FOR n IN 1..%d LOOP BEGIN EXECUTE %s; IF n %% 3 = 0 THEN RAISE 'undo'; END IF; EXCEPTION WHEN raise_exception THEN NULL; END; END LOOP; END $$" % (
+                r.choice([5, 100]), quote(self.change(table, columns, 10)))
+        return self.change(table, columns, limit)
+
+    def change(self, table, columns, limit):
+        r = self.random
         weights = {"i": 40, "u": 40, "d": 12, "m": 12, "t": 0.2}
         does = r.choices(list(table.does), [weights[d] for d in table.does])[0]
         first = r.randrange(table.span)
@@ -295,7 +328,7 @@ class Stress:
 
     def event(self):
         r = self.random
-        kind = r.choices(["worker", "any", "backend", "server", "terminate", "pause", "resync", "late", "checkpoint"], [6, 4, 3, 4, 4, 2, 3, 2, 2])[0]
+        kind = r.choices(["worker", "any", "backend", "server", "terminate", "pause", "resync", "late", "rewrite", "republish", "checkpoint"], [6, 4, 3, 4, 4, 2, 3, 2, 2, 1, 2])[0]
         self.events[kind] = self.events.get(kind, 0) + 1
         note = ""
         if kind in ("worker", "any", "backend", "terminate"):
@@ -327,13 +360,30 @@ class Stress:
             note = r.choice(SYNCS[sync][0]).name
             note += "\n".join([""] + self.sql("SET lock_timeout = '10s'; CALL streamhouse.resync_table('%s', '%s')" % (sync, note)))
         elif kind == "late":
-            name = "late_%d" % len(self.late)
-            self.late.append(name)
-            note = name + "\n".join([""] + self.sql("SET lock_timeout = '10s'; CREATE TABLE IF NOT EXISTS %s (id int PRIMARY KEY, v text); INSERT INTO %s SELECT g, g FROM generate_series(1, 2000) g ON CONFLICT DO NOTHING;"
-                                                    "ALTER PUBLICATION keyed ADD TABLE %s; CALL streamhouse.refresh_sync('keyed'); UPDATE %s SET v = 'x' || v WHERE id < 300" % (name, name, name, name)))
+            note = "late_%d" % len(self.late)
+            self.late.append(note)
+            note += "\n".join([""] + self.sql((
+                "SET lock_timeout = '10s'; CREATE TABLE IF NOT EXISTS {0} (id int PRIMARY KEY, v text);"
+                "INSERT INTO {0} SELECT g, g FROM generate_series(1, 2000) g ON CONFLICT DO NOTHING; ALTER PUBLICATION keyed ADD TABLE {0};"
+                "CALL streamhouse.refresh_sync('keyed'); UPDATE {0} SET v = 'x' || v WHERE id < 300").format(note)))
+        elif kind == "rewrite":
+            note = r.choice([t for t in self.tables if t.name not in ("sale", "grows_parts")]).name
+            self.sql("SET lock_timeout = '5s'; VACUUM FULL " + note)
+        elif kind == "republish":  # what happens meanwhile is not in the lake until the table is copied again
+            note = r.choice(SYNCS["keyed"][0]).name
+            self.sql("ALTER PUBLICATION keyed DROP TABLE %s; SELECT pg_sleep(%f); ALTER PUBLICATION keyed ADD TABLE %s" % (note, r.random(), note))
+            self.copied_anew(note)
         else:
             self.sql("CHECKPOINT")
         print("# %.1f s: %s %s" % (time.time() - self.started, kind, note), flush=True)
+
+    def copied_anew(self, table):
+        """Have a table copied, however often locks and crashes keep us from it."""
+        for _ in range(20):
+            self.sql("SET lock_timeout = '10s'; ALTER PUBLICATION keyed ADD TABLE " + table)  # if that was interrupted before
+            if not any("ERROR" in line for line in self.sql("CALL streamhouse.refresh_sync('keyed'); CALL streamhouse.resync_table('keyed', '%s')" % table)):
+                return
+            time.sleep(0.5)
 
     def run(self):
         self.late = []
@@ -344,7 +394,7 @@ class Stress:
             session.start()
         end = self.started + self.options.seconds
         while time.time() < end:
-            time.sleep(min(max(end - time.time(), 0), self.random.uniform(0.3, 5)))
+            time.sleep(min(max(end - time.time(), 0), self.random.choice([0.2, 1, 3]) * (0.5 + self.random.random())))
             if not self.options.no_kills and time.time() < end:
                 self.event()
         self.stopping = True
@@ -375,7 +425,7 @@ class Stress:
             bad = [line.strip() for line in log if re.search(r"terminated by signal (4|6|7|8|11)\b|PANIC|TRAP:", line)]
         self.check("no process crashed by itself", "\n".join(bad[:5]))
         if self.options.python:
-            judged = subprocess.run([self.options.python, HERE + "/judge.py", "--dsn", "host=%s user=postgres dbname=postgres" % self.cluster.folder, "--warehouse", self.cluster.lake,
+            judged = subprocess.run([self.options.python, HERE + "/judge.py", "--dsn", "host=%s port=5432 user=postgres dbname=postgres" % self.cluster.folder, "--warehouse", self.cluster.lake,
                                      "--classpath", self.options.classpath, "--seed", str(self.seed)])
             self.failed += judged.returncode != 0
 

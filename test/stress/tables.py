@@ -55,14 +55,14 @@ SYNCS = {
         Table("kinds", "id int PRIMARY KEY, m mood, p pair, po positive, sh short, a int[], aa text[], j jsonb, ma mood[]", ID),
         Table("uuids", "id uuid PRIMARY KEY, v int, tx text", {"id": "md5(({i})::text)::uuid"}),
         Table("texts", "id text PRIMARY KEY, v int, tx text", {"id": "'käy ' || {i}"}),
-    ], "", "flush_interval => '150 ms'"),
+    ], "", "flush_interval => '150 ms', options => '{\"snapshot.num-retained.max\": \"8\", \"snapshot.num-retained.min\": \"2\"}'"),
     "evolving": ([
         Table("grows", GROW, ID, ddl="plain", span=500),
         Table("grows_anew", GROW + ", big text", ID, "iudm", ddl="all", span=500),
         Table("grows_parts", "id int PRIMARY KEY, a int, b text", ID, "iudm",
               " PARTITION BY RANGE (id); CREATE TABLE grows_parts_1 PARTITION OF grows_parts FOR VALUES FROM (0) TO (200);"
               "CREATE TABLE grows_parts_2 PARTITION OF grows_parts DEFAULT", ddl="plain", span=500),
-    ], "publish_via_partition_root", "flush_interval => '100 ms', options => '{\"bucket\": \"2\"}'"),
+    ], "publish_via_partition_root", "flush_interval => '100 ms', options => '{\"bucket\": \"2\", \"snapshot.num-retained.max\": \"10\"}'"),
     "filtered": ([
         Table("sale", OPEN + ", open boolean, PRIMARY KEY (id, half)", {"id": "{i}", "half": "{i} % 2"}, "iudm",
               " PARTITION BY LIST (half); CREATE TABLE sale_0 PARTITION OF sale FOR VALUES IN (0); CREATE TABLE sale_1 (open boolean, extra int, " + OPEN + ");"
@@ -71,15 +71,15 @@ SYNCS = {
         Table("ids", "id int PRIMARY KEY, v int", ID, "iudm", where="(id % 3 > 0)"),
         Table("wanted", "id int PRIMARY KEY, v int, big text, other text", ID, "iudm", "ALTER TABLE wanted REPLICA IDENTITY FULL", where="(v > 0)", span=400),
         Table("listed", "id int PRIMARY KEY, a int, secret text, big text", ID, listed=["id", "a", "big"], span=400),
-    ], "publish_via_partition_root", "flush_interval => '200 ms', options => '{\"bucket\": \"2\"}'"),
+    ], "publish_via_partition_root", "flush_interval => '200 ms', options => '{\"bucket\": \"2\", \"snapshot.num-retained.max\": \"10\"}'"),
     "appended": ([
         Table("journal", "n int, tx text, at timestamptz", {"n": "{i}"}, "i", kind="append"),
         Table("headless", "id bigserial PRIMARY KEY, n int, tx text", {"n": "{i}"}, "i", kind="append", listed=["n", "tx"]),
-    ], "publish = 'insert'", "flush_interval => '100 ms'"),
+    ], "publish = 'insert'", "flush_interval => '100 ms', options => '{\"snapshot.num-retained.max\": \"10\"}'"),
     "changes": ([
         Table("event", "n int, tx text, b bytea", {"n": "{i}"}, "iudt", "ALTER TABLE event REPLICA IDENTITY FULL", kind="history"),
         Table("event_full", "id int PRIMARY KEY, v int, " + BIG, ID, "iudmt", "ALTER TABLE event_full REPLICA IDENTITY FULL", ddl="history", kind="history", span=400),
-    ], "", "history => true, flush_interval => '120 ms'"),
+    ], "", "history => true, flush_interval => '120 ms', options => '{\"snapshot.num-retained.max\": \"15\"}'"),
 }
 
 PICKS = {
