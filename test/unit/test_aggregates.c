@@ -9,7 +9,7 @@
 #include "lake/java_map.h"
 #include "lake/roaring.h"
 #include "lake/sketch.h"
-#include "unit.h"
+#include "damage.h"
 
 /* ---- functions of numbers and strings ---- */
 
@@ -157,27 +157,30 @@ unite(Unite function, BytesView a, BytesView b)
 	return result;
 }
 
+typedef struct SoundOperand
+{
+	Unite		function;
+	BytesView	bytes;
+} SoundOperand;
+
+static void
+unite_damaged(BytesView bytes, void *arg)
+{
+	const SoundOperand *sound = arg;
+	StringInfoData out;
+
+	initStringInfo(&out);
+	(void) sound->function(bytes, sound->bytes, &out);
+	(void) sound->function(sound->bytes, bytes, &out);
+}
+
 /* The bytes with some changed, or their end missing, must do no harm. */
 static void
-check_damaged(Unite function, BytesView sound, int rounds)
+check_damaged(Unite function, BytesView sound, int times)
 {
-	for (int i = 0; i < rounds; i++)
-	{
-		char	   *bytes = palloc(sound.length + 1);
-		BytesView	damaged = {bytes, sound.length};
-		StringInfoData out;
+	SoundOperand operand = {function, sound};
 
-		memcpy(bytes, sound.data, sound.length);
-		if (unit_random_below(4) == 0)
-			damaged.length = unit_random_below(sound.length + 1);
-		for (int k = unit_random_below(4); k >= 0; k--)
-			bytes[unit_random_below(sound.length)] ^= 1 << unit_random_below(8);
-		initStringInfo(&out);
-		(void) function(damaged, sound, &out);
-		(void) function(sound, damaged, &out);
-		pfree(out.data);
-		pfree(bytes);
-	}
+	damage_read("a union", sound, times, unite_damaged, &operand);
 }
 
 static void

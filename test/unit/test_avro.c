@@ -8,7 +8,7 @@
 #include "storage/storage.h"
 #include "utils/memutils.h"
 
-#include "unit.h"
+#include "damage.h"
 
 typedef struct Inner
 {
@@ -258,6 +258,15 @@ ignore_record(void *record, void *arg)
 {
 }
 
+static void
+read_damaged(BytesView bytes, void *arg)
+{
+	char	   *path = storage_join(unit_directory(), "damaged");
+
+	storage_replace(path, bytes.data, bytes.length);
+	avro_read_file(path, -1, &outer_layout, ignore_record, NULL);
+}
+
 /* Whatever is done to a file, reading it ends, with or without an error. */
 static void
 test_random_damage(void)
@@ -269,33 +278,10 @@ test_random_damage(void)
 		int64		size;
 		size_t		length;
 		char	   *path = write_file(psprintf("whole-%s", codecs[c]), codecs[c], 20, &size);
-		char	   *whole = storage_read_whole(path, 0, false, &length);
-		char	   *damaged_path = storage_join(unit_directory(), "damaged");
+		BytesView	sound = {.data = storage_read_whole(path, 0, false, &length)};
 
-		for (int round = 0; round < 1000; round++)
-		{
-			MemoryContext old = CurrentMemoryContext;
-			MemoryContext context = AllocSetContextCreate(old, "round", ALLOCSET_DEFAULT_SIZES);
-			char	   *damaged;
-
-			MemoryContextSwitchTo(context);
-			damaged = palloc(length);
-			memcpy(damaged, whole, length);
-			for (int i = 1 + unit_random_below(4); i > 0; i--)
-				damaged[unit_random_below(length)] = (char) unit_random();
-			storage_replace(damaged_path, damaged, unit_random_below(4) == 0 ? unit_random_below(length) : length);
-			PG_TRY();
-			{
-				avro_read_file(damaged_path, -1, &outer_layout, ignore_record, NULL);
-			}
-			PG_CATCH();
-			{
-				FlushErrorState();
-			}
-			PG_END_TRY();
-			MemoryContextSwitchTo(old);
-			MemoryContextDelete(context);
-		}
+		sound.length = length;
+		damage_read(path, sound, 1000, read_damaged, NULL);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "avro_files.h"
 #include "columnar/decimal.h"
 #include "format/format.h"
+#include "nested_values.h"
 #include "storage/storage.h"
 #include "unit.h"
 #include "utils/memutils.h"
@@ -61,29 +62,10 @@ atomic(const char *text)
 	return type_parse_atomic(text);
 }
 
-/* A nested type of named parts; the names end with NULL. */
-static DataType *
-nested(TypeRoot root, int nchildren, DataType *const *types, const char *const *names)
-{
-	DataType   *type = palloc0(sizeof(DataType));
-
-	type->root = root;
-	type->nullable = true;
-	type->physical = type_physical(root, 0);
-	type->nchildren = nchildren;
-	type->children = palloc0(nchildren * sizeof(DataField));
-	for (int i = 0; i < nchildren; i++)
-	{
-		type->children[i].type = types[i];
-		type->children[i].name = names != NULL ? pstrdup(names[i]) : NULL;
-	}
-	return type;
-}
-
 static DataType *
 array_of(DataType *element)
 {
-	return nested(TYPE_ARRAY, 1, &element, NULL);
+	return nested_type_of(TYPE_ARRAY, 1, &element, NULL);
 }
 
 static DataType *
@@ -91,7 +73,7 @@ map_of(const char *key, const char *value)
 {
 	DataType   *types[2] = {atomic(key), atomic(value)};
 
-	return nested(TYPE_MAP, 2, types, NULL);
+	return nested_type_of(TYPE_MAP, 2, types, NULL);
 }
 
 /* ---- flat types ---- */
@@ -433,7 +415,7 @@ test_rows(void)
 {
 	static const char *const names[] = {"y", "new", "x"};
 	DataType   *types[] = {atomic("STRING"), atomic("DATE"), atomic("BIGINT")};
-	Vector	   *vector = read_nested("r", nested(TYPE_ROW, 3, types, names));
+	Vector	   *vector = read_nested("r", nested_type_of(TYPE_ROW, 3, types, names));
 
 	for (int i = 0; i < 6; i++)
 	{
@@ -453,7 +435,7 @@ test_arrays_of_rows(void)
 {
 	static const char *const names[] = {"v"};
 	DataType   *types[] = {array_of(atomic("BIGINT"))};
-	Vector	   *vector = read_nested("ar", array_of(nested(TYPE_ROW, 1, types, names)));
+	Vector	   *vector = read_nested("ar", array_of(nested_type_of(TYPE_ROW, 1, types, names)));
 	ListView	outer = list_at(vector, 5, 5);
 	Vector	   *rows = vector->children[0];
 	Vector	   *arrays = rows->children[0];
@@ -465,104 +447,6 @@ test_arrays_of_rows(void)
 	CHECK_INT(arrays->children[0]->values.i64[inner.start], 5);
 	CHECK(is_null(arrays->children[0], inner.start + 1));
 	CHECK_INT(arrays->children[0]->values.i64[inner.start + 2], 4);
-}
-
-/* ---- damage ---- */
-
-static void
-read_every_column(const char *path, const Wanted *wanted, int ncolumns, int64 nrows)
-{
-	FormatReader *reader = open_columns(path, wanted, ncolumns, nrows);
-	Vector	   *vectors[MAX_COLUMNS];
-
-	for (int i = 0; i < ncolumns; i++)
-		vectors[i] = vector_create(wanted[i].type, BATCH_ROWS);
-	while (format_next(reader))
-	{
-		for (int i = 0; i < ncolumns; i++)
-			format_read_column(reader, i, NULL, reader->nrows, vectors[i]);
-	}
-	format_close(reader);
-}
-
-/* Whatever the bytes are: an error or rows, never a crash. */
-static void
-damage(const char *digits, const Wanted *wanted, int ncolumns, int64 nrows, int rounds)
-{
-	BytesView	whole = unit_hex(digits);
-	char	   *path = storage_join(unit_directory(), "damaged.avro");
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "round", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(scratch);
-
-	for (int round = 0; round < rounds; round++)
-	{
-		char	   *bytes = palloc(whole.length);
-		uint32		length = round % 4 == 0 ? unit_random_below(whole.length) : whole.length;
-		int			nflips = round % 8 == 0 ? 0 : 1 + unit_random_below(3);
-
-		memcpy(bytes, whole.data, whole.length);
-		for (int i = 0; i < nflips; i++)
-			bytes[unit_random_below(whole.length)] ^= 1 << unit_random_below(8);
-		storage_replace(path, bytes, length);
-		PG_TRY();
-		{
-			read_every_column(path, wanted, ncolumns, nrows);
-		}
-		PG_CATCH();
-		{
-			MemoryContextSwitchTo(scratch);
-			FlushErrorState();
-		}
-		PG_END_TRY();
-		MemoryContextReset(scratch);
-	}
-	MemoryContextSwitchTo(old);
-}
-
-static void
-test_damaged_flat(void)
-{
-	Wanted		wanted[MAX_COLUMNS];
-	int			ncolumns = 0;
-
-	for (int i = 0; i < lengthof(number_columns) && ncolumns < MAX_COLUMNS - 2; i++)
-	{
-		if (i > 0 && strcmp(number_columns[i - 1].name, number_columns[i].name) == 0)
-			continue;
-		wanted[ncolumns].name = number_columns[i].name;
-		wanted[ncolumns++].type = atomic(number_columns[i].type);
-	}
-	wanted[ncolumns++] = (Wanted) {"s", atomic("STRING")};
-	wanted[ncolumns++] = (Wanted) {"bin", atomic("BYTES")};
-	damage(flat_file, wanted, ncolumns, 6, 2000);
-}
-
-static void
-test_damaged_nested(void)
-{
-	static const char *const names[] = {"x", "y"};
-	static const char *const array_names[] = {"v"};
-	DataType   *types[] = {atomic("INT"), atomic("STRING")};
-	DataType   *array_types[] = {array_of(atomic("BIGINT"))};
-	Wanted		wanted[] = {
-		{"a", array_of(atomic("INT"))}, {"aa", array_of(array_of(atomic("STRING")))}, {"m", map_of("STRING", "INT")},
-		{"mi", map_of("INT", "STRING")}, {"r", nested(TYPE_ROW, 2, types, names)},
-		{"ar", array_of(nested(TYPE_ROW, 1, array_types, array_names))},
-	};
-
-	damage(nested_file, wanted, lengthof(wanted), 6, 3000);
-}
-
-static void
-test_damaged_codecs(void)
-{
-	Wanted		wanted[] = {{"n", atomic("INT")}, {"text", atomic("STRING")}};
-
-	damage(deflate_file, wanted, 2, 2500, 300);
-	damage(snappy_file, wanted, 2, 2500, 300);
-	damage(zstandard_file, wanted, 2, 2500, 300);
-	damage(bzip2_file, wanted, 2, 2500, 300);
-	damage(blocks_file, wanted, 2, 300, 1000);
 }
 
 int
@@ -582,8 +466,5 @@ main(void)
 	RUN(test_maps);
 	RUN(test_rows);
 	RUN(test_arrays_of_rows);
-	RUN(test_damaged_flat);
-	RUN(test_damaged_nested);
-	RUN(test_damaged_codecs);
 	return unit_end();
 }

@@ -196,57 +196,11 @@ test_orc(void)
 		check_orc_column(path, &orc_columns[i]);
 }
 
-/* ---- damage ---- */
-
-static void
-scan_damaged(const char *format, BytesView content, const BloomColumn *column)
-{
-	MemoryContext context = CurrentMemoryContext;
-	DataType   *type = type_parse_atomic(column->type);
-
-	PG_TRY();
-	{
-		scan(format, write_file(content), column->name, type, in_list(column, type, 1, 5));
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-}
-
-/* Change bytes of the file: an error or rows, never a crash. */
-static void
-check_damage(const char *format, BytesView bytes, const BloomColumn *columns, int ncolumns, int rounds)
-{
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "damage", ALLOCSET_DEFAULT_SIZES);
-	char	   *copy = palloc(bytes.length);
-
-	MemoryContextSwitchTo(scratch);
-	for (int i = 0; i < rounds; i++)
-	{
-		memcpy(copy, bytes.data, bytes.length);
-		for (int k = unit_random_below(3); k >= 0; k--)
-			copy[unit_random_below(bytes.length)] ^= (char) (1 << unit_random_below(8));
-		scan_damaged(format, (BytesView) {copy, bytes.length}, &columns[i % ncolumns]);
-		MemoryContextReset(scratch);
-	}
-}
-
-static void
-test_damage(void)
-{
-	check_damage("parquet", unit_hex(parquet_bloom_file), parquet_columns, lengthof(parquet_columns), 3000);
-	check_damage("orc", unit_hex(bloom_file), orc_columns, lengthof(orc_columns), 1000);
-}
-
 int
 main(void)
 {
 	unit_begin();
 	RUN(test_parquet);
 	RUN(test_orc);
-	RUN(test_damage);
 	return unit_end();
 }

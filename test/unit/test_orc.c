@@ -10,6 +10,7 @@
 #include "format/orc/run_length.h"
 #include "format/orc/zone.h"
 #include "orc_files.h"
+#include "nested_values.h"
 #include "storage/storage.h"
 #include "unit.h"
 #include "utils/memutils.h"
@@ -484,27 +485,9 @@ test_codecs(void)
 /* ---- nested columns ---- */
 
 static DataType *
-nested_type(TypeRoot root, int nchildren, DataType **children, const char *const *names)
-{
-	DataType   *type = palloc0(sizeof(DataType));
-
-	type->root = root;
-	type->nullable = true;
-	type->physical = type_physical(root, 0);
-	type->nchildren = nchildren;
-	type->children = palloc0(nchildren * sizeof(DataField));
-	for (int i = 0; i < nchildren; i++)
-	{
-		type->children[i].type = children[i];
-		type->children[i].name = names == NULL ? NULL : pstrdup(names[i]);
-	}
-	return type;
-}
-
-static DataType *
 array_of(DataType *element)
 {
-	return nested_type(TYPE_ARRAY, 1, &element, NULL);
+	return nested_type_of(TYPE_ARRAY, 1, &element, NULL);
 }
 
 static void
@@ -568,8 +551,8 @@ open_nested(BytesView content)
 	OpenFile   *file = palloc0(sizeof(OpenFile));
 
 	add_column(file, "list", array_of(integer));
-	add_column(file, "map", nested_type(TYPE_MAP, 2, pair, NULL));
-	add_column(file, "row", nested_type(TYPE_ROW, 3, fields, names));
+	add_column(file, "map", nested_type_of(TYPE_MAP, 2, pair, NULL));
+	add_column(file, "row", nested_type_of(TYPE_ROW, 3, fields, names));
 	begin_file(file, write_file(content), NULL);
 	return file;
 }
@@ -808,84 +791,6 @@ test_selections(void)
 	}
 }
 
-/* ---- damage ---- */
-
-/* Read everything; true if there was no error. */
-static bool
-read_damaged(BytesView content, const char *const *columns)
-{
-	MemoryContext context = CurrentMemoryContext;
-	volatile bool ok = true;
-
-	PG_TRY();
-	{
-		OpenFile   *file = columns == NULL ? open_nested(content) :
-			open_file(write_file(content), columns, leaf(PREDICATE_IS_NOT_NULL, 0, columns[1], NULL));
-
-		while (format_next(file->reader))
-		{
-			for (int i = 0; i < file->ncolumns; i++)
-				format_read_column(file->reader, i, NULL, file->reader->nrows, file->vectors[i]);
-		}
-		close_file(file);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-		ok = false;
-	}
-	PG_END_TRY();
-	return ok;
-}
-
-/* Cut the file at every length, and change its bytes: an error or rows, never a crash. */
-static void
-check_damage(const char *digits, const char *const *columns)
-{
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "damage", ALLOCSET_DEFAULT_SIZES);
-	BytesView	bytes = unit_hex(digits);
-	char	   *copy = palloc(bytes.length);
-
-	CHECK(read_damaged(bytes, columns));
-	MemoryContextSwitchTo(scratch);
-	for (uint32 length = 0; length < bytes.length; length += 1 + length / 200)
-	{
-		CHECK(!read_damaged((BytesView) {bytes.data, length}, columns));
-		MemoryContextReset(scratch);
-	}
-	for (uint32 i = 0; i < bytes.length; i += 1 + bytes.length / 1500)
-	{
-		memcpy(copy, bytes.data, bytes.length);
-		copy[i] ^= (char) (1 << unit_random_below(8));
-		if (i % 2 == 0)
-			copy[unit_random_below(bytes.length)] = (char) unit_random_below(256);
-		read_damaged((BytesView) {copy, bytes.length}, columns);
-		MemoryContextReset(scratch);
-	}
-}
-
-static void
-test_damage(void)
-{
-	static const char *const types[] = {
-		"i32", "INT", "b", "BOOLEAN", "i8", "TINYINT", "dec38", "DECIMAL(38, 10)", "ts", "TIMESTAMP(9)", "s", "STRING",
-		"bin", "BYTES", "f", "FLOAT", NULL
-	};
-	static const char *const small[] = {"id", "BIGINT", "word", "STRING", NULL};
-	static const char *const java[] = {"ts", "TIMESTAMP(9)", "ch", "CHAR(4)", NULL};
-
-	check_damage(types_file, types);
-	check_damage(groups_file, group_columns);
-	check_damage(nested_file, NULL);
-	check_damage(snappy_file, small);
-	check_damage(zlib_file, small);
-	check_damage(lz4_file, small);
-	check_damage(zstd_file, small);
-	check_damage(old_file, small);
-	check_damage(java_file, java);
-}
-
 /* ---- what is refused ---- */
 
 /* The postscript of a file whose compression is replaced. */
@@ -946,7 +851,6 @@ main(void)
 	RUN(test_skipping);
 	RUN(test_parts);
 	RUN(test_selections);
-	RUN(test_damage);
 	RUN(test_refused);
 	return unit_end();
 }

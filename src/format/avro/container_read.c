@@ -104,11 +104,15 @@ static char *
 take_metadata(AvroReader *reader, size_t *length)
 {
 	int64		n = take_long(reader);
+	char	   *copy;
 
 	if (n < 0 || n > MAX_METADATA_LENGTH)
 		avro_error(reader->path, "Its header has a value of length %lld.", (long long) n);
+	/* any bytes may be in it: not a string of C yet */
 	*length = n;
-	return pnstrdup(take(reader, n), n);
+	copy = memcpy(palloc(n + 1), take(reader, n), n);
+	copy[n] = '\0';
+	return copy;
 }
 
 static void

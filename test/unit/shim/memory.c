@@ -45,6 +45,25 @@ MemoryContext TopTransactionContext = NULL;
 MemoryContext CurTransactionContext = NULL;
 MemoryContext PortalContext = NULL;
 
+/* What all contexts hold, what they may, and the first allocation beyond that */
+static Size live_bytes = 0;
+static Size limit_bytes = 0;
+static Size refused_bytes = 0;
+
+void
+shim_limit_memory(Size bytes)
+{
+	limit_bytes = bytes > 0 ? live_bytes + bytes : 0;
+	if (bytes > 0)
+		refused_bytes = 0;
+}
+
+Size
+shim_refused_bytes(void)
+{
+	return refused_bytes;
+}
+
 /* ---- contexts ---- */
 
 static MemoryContext
@@ -165,6 +184,7 @@ free_chunks(ShimContext *context)
 		chunk = next;
 	}
 	context->chunks = NULL;
+	live_bytes -= context->base.mem_allocated;
 	context->base.mem_allocated = 0;
 }
 
@@ -257,6 +277,7 @@ link_chunk(Chunk *chunk, MemoryContext context)
 		shim->chunks->previous = chunk;
 	shim->chunks = chunk;
 	context->mem_allocated += chunk->size;
+	live_bytes += chunk->size;
 	context->isReset = false;
 }
 
@@ -272,6 +293,7 @@ unlink_chunk(Chunk *chunk)
 	if (chunk->next != NULL)
 		chunk->next->previous = chunk->previous;
 	shim->base.mem_allocated -= chunk->size;
+	live_bytes -= chunk->size;
 }
 
 static void
@@ -290,12 +312,23 @@ out_of_memory(Size size)
 			 errdetail("Failed on request of size %zu.", size)));
 }
 
+static void
+check_limit(Size size)
+{
+	if (limit_bytes == 0 || live_bytes + size <= limit_bytes)
+		return;
+	if (refused_bytes == 0)
+		refused_bytes = size;
+	out_of_memory(size);
+}
+
 void *
 MemoryContextAllocExtended(MemoryContext context, Size size, int flags)
 {
 	Chunk	   *chunk;
 
 	check_size(size, (flags & MCXT_ALLOC_HUGE) != 0);
+	check_limit(size);
 	chunk = (Chunk *) malloc(sizeof(Chunk) + size);
 	if (chunk == NULL)
 	{

@@ -15,6 +15,14 @@
 extern const char *shim_last_message(void);
 extern void shim_forget_messages(void);
 
+/*
+ * From now on refuse allocations with which memory contexts would hold so many
+ * bytes more than they do now; 0: no limit.  And the size of the first one
+ * that was refused since.
+ */
+extern void shim_limit_memory(Size bytes);
+extern Size shim_refused_bytes(void);
+
 /* Files opened by the fd.c stand-ins and not closed yet. */
 extern int	shim_open_files(void);
 
