@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "format/parquet/page_index.h"
+#include "storage/cache.h"
 #include "utils/memutils.h"
 
 /* Pages with less than this between them are read together. */
@@ -166,17 +167,50 @@ read_index_ranges(ParquetFile *file, FileRange *ranges, int nranges)
 		parquet_file_read_ranges(file, ranges, left);
 }
 
-OffsetIndex *
-offset_index_read(ParquetFile *file, const ParquetPlace *place, const ParquetChunk *chunk, int64 num_rows)
+/* Read and parse the index into the cache. */
+static const OffsetIndex *
+load_offset_index(ParquetFile *file, const ParquetPlace *place, const ParquetChunk *chunk, int64 num_rows)
 {
+	MemoryContext context = cache_context_create();
+	MemoryContext old;
 	FileRange	range;
 	ThriftReader reader;
+	const OffsetIndex *index;
 
 	if (!prepare_range(file, place, chunk->offset_index_offset, chunk->offset_index_length, &range))
 		return NULL;
 	thrift_read_init(&reader, range.buffer, range.length, file->path);
 	read_index_ranges(file, &range, 1);
-	return parse_offset_index(&reader, place, file->data_end, num_rows);
+	old = MemoryContextSwitchTo(context);
+	index = parse_offset_index(&reader, place, file->data_end, num_rows);
+	MemoryContextSwitchTo(old);
+	pfree(range.buffer);
+	if (cache_has_room(MemoryContextMemAllocated(context, true)))
+		cache_put(CACHE_PARQUET_INDEX, file->path, chunk->offset_index_offset, context, index);
+	return index;
+}
+
+OffsetIndex *
+offset_index_read(ParquetFile *file, const ParquetPlace *place, const ParquetChunk *chunk, int64 num_rows)
+{
+	const OffsetIndex *kept = cache_get(CACHE_PARQUET_INDEX, file->path, chunk->offset_index_offset);
+	OffsetIndex *index;
+	Size		bytes;
+
+	if (kept == NULL)
+		kept = load_offset_index(file, place, chunk, num_rows);
+	if (kept == NULL)
+		return NULL;
+	/* another row group may point to the same index by mistake */
+	if (kept->pages[kept->npages].first_row != num_rows)
+		index_damaged(place);
+	/* the caller's own, to be marked */
+	bytes = ((Size) kept->npages + 1) * sizeof(PageLocation);
+	index = palloc(sizeof(OffsetIndex));
+	index->npages = kept->npages;
+	index->pages = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+	memcpy(index->pages, kept->pages, bytes);
+	return index;
 }
 
 /* From the last page to the first: how far to read from each on. */
