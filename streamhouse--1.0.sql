@@ -52,6 +52,10 @@ CREATE TABLE streamhouse.sync (
 	on_schema_change text NOT NULL CHECK (on_schema_change IN ('evolve', 'ignore', 'pause', 'stop')),
 	auto_refresh boolean NOT NULL,		-- tables added to the publication join by themselves
 	owner regrole NOT NULL,				-- who must be able to read tables that join so
+	on_slot_loss text NOT NULL CHECK (on_slot_loss IN ('error', 'resync')),
+	wal_limit bigint NOT NULL,			-- bytes that the slot may retain; 0: any
+	diverged text,						-- in what the lake is not of this server's history
+	slot_dropped text,					-- why the slot of a sync that is there was dropped
 	enabled boolean NOT NULL DEFAULT true,
 	slot_made boolean NOT NULL DEFAULT false	-- so it must be there
 );
@@ -82,7 +86,7 @@ SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
 CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
 	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error',
 	history boolean DEFAULT false, on_schema_change text DEFAULT 'evolve', auto_refresh boolean DEFAULT true,
-	tables jsonb DEFAULT '[]')
+	tables jsonb DEFAULT '[]', on_slot_loss text DEFAULT 'error', wal_limit text DEFAULT '0')
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
 
@@ -92,7 +96,8 @@ RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhou
 COMMENT ON FUNCTION streamhouse.check_sync IS 'everything that would keep create_sync from making a sync, and warnings; makes nothing';
 
 CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL,
-	on_schema_change text DEFAULT NULL, auto_refresh boolean DEFAULT NULL)
+	on_schema_change text DEFAULT NULL, auto_refresh boolean DEFAULT NULL, on_slot_loss text DEFAULT NULL,
+	wal_limit text DEFAULT NULL)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_alter_sync';
 COMMENT ON PROCEDURE streamhouse.alter_sync IS 'change what is given of a sync';
 
@@ -116,12 +121,16 @@ CREATE PROCEDURE streamhouse.resync_table(name text, "table" regclass)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_resync_table';
 COMMENT ON PROCEDURE streamhouse.resync_table IS 'copy a table of a sync again, with the columns that it has now';
 
+CREATE PROCEDURE streamhouse.resync_sync(name text)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_resync_sync';
+COMMENT ON PROCEDURE streamhouse.resync_sync IS 'make a sync whole again: a new replication slot, and all tables copied again';
+
 CREATE PROCEDURE streamhouse.wait_for_sync(name text, lsn pg_lsn DEFAULT NULL, timeout interval DEFAULT '1 minute')
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_wait_for_sync';
 COMMENT ON PROCEDURE streamhouse.wait_for_sync IS 'wait until what was committed up to a position (by default: until now) is in the lake';
 
 REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.alter_sync, streamhouse.refresh_sync,
-	streamhouse.resync_table, streamhouse.drop_sync, streamhouse.pause_sync,
+	streamhouse.resync_table, streamhouse.resync_sync, streamhouse.drop_sync, streamhouse.pause_sync,
 	streamhouse.resume_sync FROM PUBLIC;
 REVOKE ALL ON FUNCTION streamhouse.check_sync FROM PUBLIC;
 
@@ -132,11 +141,11 @@ COMMENT ON FUNCTION streamhouse.sync_workers IS 'what the sync workers of this d
 
 CREATE VIEW streamhouse.sync_status AS
 SELECT s.name, s.state,
-	CASE WHEN s.slot_lost THEN 'lost'
+	CASE WHEN s.lost IS NOT NULL THEN 'lost'
 		WHEN s.state IN ('failing', 'paused') THEN s.state
 		WHEN s.lag > l.lag OR s.retained_bytes > l.wal THEN 'late'
 		ELSE 'ok' END AS health,
-	CASE WHEN s.slot_lost THEN 'the replication slot has lost the WAL it needs'
+	CASE WHEN s.lost IS NOT NULL THEN s.lost
 		WHEN s.state = 'failing' THEN s.error
 		WHEN s.state = 'paused' THEN 'by streamhouse.pause_sync'
 		WHEN s.lag > l.lag THEN format('behind by %s, limit is %s', date_trunc('second', s.lag), l.lag)
@@ -151,7 +160,8 @@ FROM (
 		CASE WHEN p.current = w.visible_lsn THEN interval '0'
 			ELSE greatest(now() - greatest(w.caught_up, w.last_commit_time), interval '0') END AS lag,
 		(p.current - r.restart_lsn)::bigint AS retained_bytes,
-		coalesce(r.wal_status = 'lost', false) AS slot_lost
+		coalesce(s.diverged, s.slot_dropped, CASE WHEN r.wal_status = 'lost' THEN 'the replication slot has lost the WAL it needs'
+			WHEN s.slot_made AND r.slot_name IS NULL AND NOT pg_is_in_recovery() THEN 'the replication slot is not there' END) AS lost
 	FROM streamhouse.sync s
 	LEFT JOIN streamhouse.sync_workers() w USING (slot)
 	LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot

@@ -108,12 +108,26 @@ compat_json_lexer(const char *text, size_t length)
 
 /* Has the slot lost the WAL it needs? */
 static inline bool
-compat_slot_is_invalidated(const ReplicationSlot *slot)
+compat_slot_is_invalidated(const ReplicationSlotPersistentData *slot)
 {
 #if PG_VERSION_NUM >= 160000
-	return slot->data.invalidated != RS_INVAL_NONE;
+	return slot->invalidated != RS_INVAL_NONE;
 #else
-	return slot->data.invalidated_at != InvalidXLogRecPtr;
+	return slot->invalidated_at != InvalidXLogRecPtr;
+#endif
+}
+
+/*
+ * Do the standbys that must not fall behind a slot with failover have this
+ * position?  See synchronized_standby_slots, since 17.
+ */
+static inline bool
+compat_standbys_have(XLogRecPtr lsn)
+{
+#if PG_VERSION_NUM >= 170000
+	return !MyReplicationSlot->data.failover || StandbySlotsHaveCaughtup(lsn, DEBUG1);
+#else
+	return true;
 #endif
 }
 

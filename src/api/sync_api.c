@@ -44,6 +44,8 @@ PG_FUNCTION_INFO_V1(streamhouse_refresh_sync);
 PGDLLEXPORT Datum streamhouse_refresh_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_resync_table);
 PGDLLEXPORT Datum streamhouse_resync_table(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(streamhouse_resync_sync);
+PGDLLEXPORT Datum streamhouse_resync_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_wait_for_sync);
 PGDLLEXPORT Datum streamhouse_wait_for_sync(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_sync_workers);
@@ -106,6 +108,30 @@ check_flush_interval(const Interval *interval)
 				 errmsg("flush_interval must be between 100 milliseconds and 24 hours")));
 }
 
+/* A number of bytes, with a unit or not; 0 stands for no limit. */
+static int64
+parse_wal_limit(Datum text)
+{
+	int64		limit = DatumGetInt64(DirectFunctionCall1(pg_size_bytes, text));
+
+	if (limit < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"wal_limit\" must not be negative"),
+				 errhint("0 stands for no limit.")));
+	return limit;
+}
+
+static void
+check_slot_loss_policy(SlotLossPolicy policy, const SyncRecord *sync)
+{
+	if (policy == SLOT_LOSS_RESYNC && sync->history)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sync with \"history\" cannot have \"on_slot_loss\" as \"resync\""),
+				 errdetail("To copy the tables again would remove the history.")));
+}
+
 /* A name for the slot that no other sync ever has. */
 static char *
 make_slot_name(void)
@@ -137,13 +163,16 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->database = text_argument(fcinfo, 3, "database");
 	sync->on_unrepresentable = unrepresentable_policy_parse(text_argument(fcinfo, 6, "on_unrepresentable"));
 	sync->on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 8, "on_schema_change"));
-	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7) || PG_ARGISNULL(9) || PG_ARGISNULL(10))
+	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7) || PG_ARGISNULL(9) || PG_ARGISNULL(10) || PG_ARGISNULL(12))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("\"flush_interval\", \"options\", \"history\", \"auto_refresh\" and \"tables\" must not be null")));
+				 errmsg("\"flush_interval\", \"options\", \"history\", \"auto_refresh\", \"tables\" and \"wal_limit\" must not be null")));
 	sync->history = PG_GETARG_BOOL(7);
 	sync->auto_refresh = PG_GETARG_BOOL(9);
 	sync->owner = GetUserId();
+	sync->on_slot_loss = slot_loss_policy_parse(text_argument(fcinfo, 11, "on_slot_loss"));
+	sync->wal_limit = parse_wal_limit(PG_GETARG_DATUM(12));
+	check_slot_loss_policy(sync->on_slot_loss, sync);
 	check_name(sync->name);
 	check_flush_interval(PG_GETARG_INTERVAL_P(4));
 	sync->options = sync_options_parse(PG_GETARG_DATUM(5));
@@ -199,6 +228,8 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	UnrepresentablePolicy policy = UNREPRESENTABLE_ERROR;
 	SchemaChangePolicy on_schema_change = SCHEMA_CHANGE_EVOLVE;
 	bool		auto_refresh = PG_GETARG_BOOL(4);
+	SlotLossPolicy on_slot_loss = SLOT_LOSS_ERROR;
+	int64		wal_limit = 0;
 
 	require_replication_role();
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
@@ -208,8 +239,14 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 		policy = unrepresentable_policy_parse(text_argument(fcinfo, 2, "on_unrepresentable"));
 	if (!PG_ARGISNULL(3))
 		on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 3, "on_schema_change"));
+	if (!PG_ARGISNULL(5))
+		on_slot_loss = slot_loss_policy_parse(text_argument(fcinfo, 5, "on_slot_loss"));
+	check_slot_loss_policy(on_slot_loss, sync);
+	if (!PG_ARGISNULL(6))
+		wal_limit = parse_wal_limit(PG_GETARG_DATUM(6));
 	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy,
-					   PG_ARGISNULL(3) ? NULL : &on_schema_change, PG_ARGISNULL(4) ? NULL : &auto_refresh);
+					   PG_ARGISNULL(3) ? NULL : &on_schema_change, PG_ARGISNULL(4) ? NULL : &auto_refresh,
+					   PG_ARGISNULL(5) ? NULL : &on_slot_loss, PG_ARGISNULL(6) ? NULL : &wal_limit);
 	worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
 }
@@ -270,6 +307,19 @@ streamhouse_resync_table(PG_FUNCTION_ARGS)
 			 errmsg("sync \"%s\" does not have that table", sync->name),
 			 errhint("See streamhouse.sync_tables.")));
 	PG_RETURN_VOID();			/* keep compiler quiet */
+}
+
+/* The worker makes a new slot, and copies the tables, when it starts again. */
+Datum
+streamhouse_resync_sync(PG_FUNCTION_ARGS)
+{
+	SyncRecord *sync;
+
+	require_replication_role();
+	sync = find_sync(text_argument(fcinfo, 0, "name"));
+	sync_catalog_resync(sync->name);
+	worker_restart_sync_at_commit(sync->slot);
+	PG_RETURN_VOID();
 }
 
 /* Is this CALL outside a transaction block, so that it may commit? */

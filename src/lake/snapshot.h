@@ -24,6 +24,10 @@ typedef enum CommitKind
 /* Property of snapshots that a sync makes: the position of the source's WAL up to which it has its transactions. */
 #define SNAPSHOT_LSN_PROPERTY "streamhouse.lsn"
 
+/* Beside it, whose WAL that is: the system identifier, and the timeline. */
+#define SNAPSHOT_SYSTEM_PROPERTY "streamhouse.system-identifier"
+#define SNAPSHOT_TIMELINE_PROPERTY "streamhouse.timeline"
+
 /* Beside it, while the table is still being copied: the snapshot does not show all rows. */
 #define SNAPSHOT_PARTIAL_PROPERTY "streamhouse.partial"
 

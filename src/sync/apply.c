@@ -8,30 +8,21 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "sync/lake_position.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
 #include "sync/toast.h"
 
 #define MIN_FILE_ROWS 256
 
-static OptionPair *
-make_property(const char *key, char *value)
-{
-	OptionPair *property = palloc(sizeof(OptionPair));
-
-	property->key = pstrdup(key);
-	property->value = value;
-	return property;
-}
-
 void
 apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial)
 {
 	info->commit_user = sync->slot;
 	info->commit_identifier = (int64) lsn;
-	info->properties = list_make1(make_property(SNAPSHOT_LSN_PROPERTY, psprintf("%X/%X", LSN_FORMAT_ARGS(lsn))));
+	info->properties = lake_position_properties(lsn);
 	if (partial)
-		info->properties = lappend(info->properties, make_property(SNAPSHOT_PARTIAL_PROPERTY, pstrdup("true")));
+		info->properties = lappend(info->properties, option_pair_make(SNAPSHOT_PARTIAL_PROPERTY, "true"));
 	info->force = true;
 	info->unless_overwritten_since = 0;
 }

@@ -356,9 +356,8 @@ compare_key(Comparison *comparison, Relation source)
 	comparison->change->cure = "remove the lake table and call streamhouse.resync_table";
 }
 
-/* May the lake's rows be replaced by the source's?  The reason why not, or NULL. */
-static const char *
-copy_obstacle(const SyncRecord *sync, const SyncTableRecord *record)
+const char *
+column_change_copy_obstacle(const SyncRecord *sync, const SyncTableRecord *record)
 {
 	const PublicationActions *actions = &published_find(sync->publication)->pubactions;
 
@@ -375,7 +374,7 @@ apply_policy(const SyncRecord *sync, ColumnChange *change)
 {
 	const char *obstacle;
 
-	if (change->kind == CHANGE_COPY && (obstacle = copy_obstacle(sync, change->record)) != NULL)
+	if (change->kind == CHANGE_COPY && (obstacle = column_change_copy_obstacle(sync, change->record)) != NULL)
 		ask(change, CHANGE_PAUSE, psprintf("%s %s", change->reason, obstacle));
 	if (change->reason == NULL)
 		return;

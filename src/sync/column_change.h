@@ -69,6 +69,12 @@ extern ColumnChange *column_change_of_values(const SyncRecord *sync, const SyncT
 extern ColumnChange *column_change_make(const SyncTableRecord *record, ColumnChangeKind kind, char *reason);
 
 /* As an ERROR. */
+/*
+ * May the lake's rows be replaced by the source's without being asked?  The
+ * reason why not, or NULL.
+ */
+extern const char *column_change_copy_obstacle(const SyncRecord *sync, const SyncTableRecord *record);
+
 pg_noreturn extern void column_change_raise(const ColumnChange *change);
 
 /* column_follow.c */

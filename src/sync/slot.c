@@ -62,17 +62,20 @@ sync_slot_presence(const char *slot)
 		return SLOT_MISSING;
 	if (data.database != MyDatabaseId || strcmp(NameStr(data.plugin), "streamhouse") != 0)
 		return SLOT_FOREIGN;
-	return SLOT_PRESENT;
+	return compat_slot_is_invalidated(&data) ? SLOT_INVALIDATED : SLOT_PRESENT;
 }
 
-/* Create a slot, ephemeral for now, and read WAL until all that changes from there on can be decoded. */
+/*
+ * Create a slot, ephemeral for now, and read WAL until all that changes from
+ * there on can be decoded.  failover: servers that can will bring it to their standbys.
+ */
 static LogicalDecodingContext *
-create_slot(const char *slot, bool need_snapshot)
+create_slot(const char *slot, bool need_snapshot, bool failover)
 {
 	LogicalDecodingContext *context;
 
 	CheckLogicalDecodingRequirements();
-	ReplicationSlotCreate(slot, true, RS_EPHEMERAL, false, false, false);
+	ReplicationSlotCreate(slot, true, RS_EPHEMERAL, false, failover, false);
 	context = CreateInitDecodingContext("streamhouse", NIL, need_snapshot, InvalidXLogRecPtr,
 										XL_ROUTINE(.page_read = read_local_xlog_page,
 												   .segment_open = wal_segment_open,
@@ -85,7 +88,7 @@ create_slot(const char *slot, bool need_snapshot)
 void
 sync_slot_create(const char *slot)
 {
-	FreeDecodingContext(create_slot(slot, false));
+	FreeDecodingContext(create_slot(slot, false, true));
 	ReplicationSlotPersist();
 	ReplicationSlotRelease();
 }
@@ -99,7 +102,7 @@ sync_slot_snapshot(const char *temporary_slot)
 
 	XactIsoLevel = XACT_REPEATABLE_READ;
 	XactReadOnly = true;
-	context = create_slot(temporary_slot, true);
+	context = create_slot(temporary_slot, true, false);
 	RestoreTransactionSnapshot(SnapBuildInitialSnapshot(context->snapshot_builder), MyProc);
 	position = MyReplicationSlot->data.confirmed_flush;
 	FreeDecodingContext(context);
@@ -115,12 +118,11 @@ sync_slot_open(const char *slot, void *private_data)
 	/* what was looked up outside of decoding is of another time */
 	InvalidateSystemCaches();
 	ReplicationSlotAcquire(slot, true, false);
-	if (compat_slot_is_invalidated(MyReplicationSlot))
+	/* found when the worker starts again */
+	if (compat_slot_is_invalidated(&MyReplicationSlot->data))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("replication slot \"%s\" has lost the WAL it needs", slot),
-				 errdetail("The slot exceeded a limit such as max_slot_wal_keep_size."),
-				 errhint("Drop the sync and its lake tables, and create the sync again.")));
+				 errmsg("replication slot \"%s\" has lost the WAL it needs", slot)));
 	context = CreateDecodingContext(InvalidXLogRecPtr, NIL, false,
 									XL_ROUTINE(.page_read = read_local_xlog_page,
 											   .segment_open = wal_segment_open,
@@ -156,8 +158,16 @@ sync_slot_drop(const char *slot)
 
 	while (read_slot(slot, &data, &active_pid) && active_pid != 0)
 		sleep_a_little();
-	if (sync_slot_presence(slot) == SLOT_PRESENT)
-		ReplicationSlotDrop(slot, true);
+	switch (sync_slot_presence(slot))
+	{
+		case SLOT_PRESENT:
+		case SLOT_INVALIDATED:
+			ReplicationSlotDrop(slot, true);
+			break;
+		case SLOT_MISSING:
+		case SLOT_FOREIGN:
+			break;
+	}
 }
 
 static bool

@@ -19,6 +19,7 @@ typedef enum SlotPresence
 {
 	SLOT_MISSING,
 	SLOT_PRESENT,
+	SLOT_INVALIDATED,			/* it has lost the WAL it needs */
 	SLOT_FOREIGN				/* of that name, but of another database or plugin */
 } SlotPresence;
 

@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "compat.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
 
@@ -37,7 +38,28 @@ flush_if_due(SyncStream *stream)
 }
 
 /*
- * Decode what is on disk.  Each record may end a transaction, which core
+ * The end of what may be decoded: all that is on disk, or what the standbys have
+ * that are to take over without loss.  While they keep receiving, the end is never
+ * theirs: one of before is waited for.
+ */
+static XLogRecPtr
+readable_end(void)
+{
+	static XLogRecPtr confirmed = InvalidXLogRecPtr;
+	static XLogRecPtr awaited = InvalidXLogRecPtr;
+	XLogRecPtr	end = GetFlushRecPtr(NULL);
+
+	if (compat_standbys_have(end))
+		return end;
+	if (awaited > confirmed && compat_standbys_have(awaited))
+		confirmed = awaited;
+	if (awaited <= confirmed)
+		awaited = end;
+	return confirmed;
+}
+
+/*
+ * Decode what may be decoded.  Each record may end a transaction, which core
  * aborts: memory context and resource owner are put back.  True if there was
  * anything.
  */
@@ -47,7 +69,7 @@ decode_available(SyncStream *stream, LogicalDecodingContext *decoding)
 	XLogReaderState *reader = decoding->reader;
 	ResourceOwner owner = CurrentResourceOwner;
 	XLogRecPtr	start = reader->EndRecPtr;
-	XLogRecPtr	end = GetFlushRecPtr(NULL);
+	XLogRecPtr	end = readable_end();
 	int			records = 0;
 
 	while (reader->EndRecPtr < end)

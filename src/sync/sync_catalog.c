@@ -21,7 +21,11 @@
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
-	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change, auto_refresh, owner::oid, tables"
+	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change," \
+	" auto_refresh, owner::oid, tables, on_slot_loss, wal_limit, diverged, slot_dropped"
+
+#define COPY_AGAIN "copy_id = pg_catalog.gen_random_uuid(), base = NULL, copied = false," \
+	" copy_error = NULL, paused_at = NULL, error = NULL"
 
 static Datum
 tuple_value(uint64 row, int column, bool *isnull)
@@ -36,6 +40,16 @@ tuple_datum(uint64 row, int column)
 	bool		isnull;
 
 	return tuple_value(row, column, &isnull);
+}
+
+/* A text, or NULL. */
+static char *
+tuple_text(uint64 row, int column)
+{
+	bool		isnull;
+	Datum		value = tuple_value(row, column, &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(value);
 }
 
 /* What a session was before it entered the catalog. */
@@ -124,6 +138,27 @@ schema_change_policy_parse(const char *text)
 	return SCHEMA_CHANGE_EVOLVE;	/* keep compiler quiet */
 }
 
+static const char *const slot_loss_policy_names[] = {
+	[SLOT_LOSS_ERROR] = "error",
+	[SLOT_LOSS_RESYNC] = "resync"
+};
+
+SlotLossPolicy
+slot_loss_policy_parse(const char *text)
+{
+	int			i;
+
+	for (i = 0; i < lengthof(slot_loss_policy_names); i++)
+	{
+		if (strcmp(text, slot_loss_policy_names[i]) == 0)
+			return (SlotLossPolicy) i;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("\"on_slot_loss\" must be \"error\" or \"resync\", not \"%s\"", text)));
+	return SLOT_LOSS_ERROR;		/* keep compiler quiet */
+}
+
 /* The rule that a table joined by, 0 for none, and what follows from it. */
 void
 sync_table_set_rule(const SyncRecord *sync, SyncTableRecord *table, int number)
@@ -190,6 +225,10 @@ sync_of_row(uint64 row)
 	sync->auto_refresh = DatumGetBool(tuple_datum(row, 13));
 	sync->owner = DatumGetObjectId(tuple_datum(row, 14));
 	sync->rules = table_rules_parse(tuple_datum(row, 15));
+	sync->on_slot_loss = slot_loss_policy_parse(TextDatumGetCString(tuple_datum(row, 16)));
+	sync->wal_limit = DatumGetInt64(tuple_datum(row, 17));
+	sync->diverged = tuple_text(row, 18);
+	sync->slot_dropped = tuple_text(row, 19);
 	return sync;
 }
 
@@ -388,9 +427,9 @@ void
 sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options, Datum rules)
 {
 	CatalogAccess access;
-	Oid			types[13] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID, TEXTOID,
-	BOOLOID, OIDOID, JSONBOID};
-	Datum		values[13];
+	Oid			types[15] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INTERVALOID, JSONBOID, TEXTOID, BOOLOID, TEXTOID,
+	BOOLOID, OIDOID, JSONBOID, TEXTOID, INT8OID};
+	Datum		values[15];
 	ListCell   *cell;
 
 	catalog_enter(&access);
@@ -407,10 +446,12 @@ sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options,
 	values[10] = BoolGetDatum(sync->auto_refresh);
 	values[11] = ObjectIdGetDatum(sync->owner);
 	values[12] = rules;
+	values[13] = CStringGetTextDatum(slot_loss_policy_names[sync->on_slot_loss]);
+	values[14] = Int64GetDatum(sync->wal_limit);
 	execute("INSERT INTO streamhouse.sync (name, slot, publication, server, database, flush_interval, options,"
-			" on_unrepresentable, history, on_schema_change, auto_refresh, owner, tables)"
-			" VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-			SPI_OK_INSERT, 13, types, values);
+			" on_unrepresentable, history, on_schema_change, auto_refresh, owner, tables, on_slot_loss, wal_limit)"
+			" VALUES ($1, $2::name, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+			SPI_OK_INSERT, 15, types, values);
 	foreach(cell, sync->tables)
 		insert_table(sync->name, lfirst(cell));
 	catalog_leave(&access);
@@ -432,12 +473,13 @@ execute_about(const char *query, int expected, const char *sync)
 
 void
 sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy,
-				   const SchemaChangePolicy *on_schema_change, const bool *auto_refresh)
+				   const SchemaChangePolicy *on_schema_change, const bool *auto_refresh,
+				   const SlotLossPolicy *on_slot_loss, const int64 *wal_limit)
 {
 	CatalogAccess access;
-	Oid			types[5] = {TEXTOID, INTERVALOID, TEXTOID, TEXTOID, BOOLOID};
-	Datum		values[5] = {0};
-	char		nulls[] = "     ";
+	Oid			types[7] = {TEXTOID, INTERVALOID, TEXTOID, TEXTOID, BOOLOID, TEXTOID, INT8OID};
+	Datum		values[7] = {0};
+	char		nulls[] = "       ";
 
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(name);
@@ -457,11 +499,20 @@ sync_catalog_alter(const char *name, const Datum *flush_interval, const Unrepres
 		values[4] = BoolGetDatum(*auto_refresh);
 	else
 		nulls[4] = 'n';
+	if (on_slot_loss)
+		values[5] = CStringGetTextDatum(slot_loss_policy_names[*on_slot_loss]);
+	else
+		nulls[5] = 'n';
+	if (wal_limit)
+		values[6] = Int64GetDatum(*wal_limit);
+	else
+		nulls[6] = 'n';
 	if (SPI_execute_with_args("UPDATE streamhouse.sync SET flush_interval = coalesce($2, flush_interval),"
 							  " on_unrepresentable = coalesce($3, on_unrepresentable),"
 							  " on_schema_change = coalesce($4, on_schema_change),"
-							  " auto_refresh = coalesce($5, auto_refresh) WHERE name = $1",
-							  5, types, values, nulls, false, 0) != SPI_OK_UPDATE)
+							  " auto_refresh = coalesce($5, auto_refresh),"
+							  " on_slot_loss = coalesce($6, on_slot_loss), wal_limit = coalesce($7, wal_limit) WHERE name = $1",
+							  7, types, values, nulls, false, 0) != SPI_OK_UPDATE)
 		elog(ERROR, "could not alter sync \"%s\"", name);
 	catalog_leave(&access);
 }
@@ -484,6 +535,40 @@ sync_catalog_set_enabled(const char *name, bool enabled)
 	execute_about(enabled ? "UPDATE streamhouse.sync SET enabled = true WHERE name = $1"
 				  : "UPDATE streamhouse.sync SET enabled = false WHERE name = $1",
 				  SPI_OK_UPDATE, name);
+}
+
+/* A statement about one sync, $1, and a text. */
+static void
+set_text(const char *query, const char *name, const char *text)
+{
+	CatalogAccess access;
+	Oid			types[2] = {TEXTOID, TEXTOID};
+	Datum		values[2];
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(name);
+	values[1] = CStringGetTextDatum(text);
+	execute(query, SPI_OK_UPDATE, 2, types, values);
+	catalog_leave(&access);
+}
+
+void
+sync_catalog_set_diverged(const char *name, const char *reason)
+{
+	set_text("UPDATE streamhouse.sync SET diverged = $2 WHERE name = $1", name, reason);
+}
+
+void
+sync_catalog_set_slot_dropped(const char *name, const char *reason)
+{
+	set_text("UPDATE streamhouse.sync SET slot_dropped = $2 WHERE name = $1", name, reason);
+}
+
+void
+sync_catalog_resync(const char *name)
+{
+	execute_about("UPDATE streamhouse.sync SET slot_made = false, diverged = NULL, slot_dropped = NULL WHERE name = $1", SPI_OK_UPDATE, name);
+	execute_about("UPDATE streamhouse.sync_table SET " COPY_AGAIN " WHERE sync = $1 AND NOT refused", SPI_OK_UPDATE, name);
 }
 
 void
@@ -611,8 +696,7 @@ sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const A
 void
 sync_catalog_copy_again(const char *sync, const SyncTableRecord *table)
 {
-	update_table("UPDATE streamhouse.sync_table SET copy_id = pg_catalog.gen_random_uuid(), base = NULL, copied = false,"
-				 " copy_error = NULL, paused_at = NULL, error = NULL WHERE sync = $1 AND copy_id = $2::uuid",
+	update_table("UPDATE streamhouse.sync_table SET " COPY_AGAIN " WHERE sync = $1 AND copy_id = $2::uuid",
 				 sync, table, 0, NULL, NULL);
 }
 

@@ -27,6 +27,13 @@ typedef enum SchemaChangePolicy
 	SCHEMA_CHANGE_STOP			/* the sync fails */
 } SchemaChangePolicy;
 
+/* What becomes of a sync whose replication slot is lost. */
+typedef enum SlotLossPolicy
+{
+	SLOT_LOSS_ERROR,			/* it fails, until it is told to copy all tables again */
+	SLOT_LOSS_RESYNC			/* it does so by itself */
+} SlotLossPolicy;
+
 typedef struct SyncTableRecord
 {
 	Oid			source;
@@ -64,6 +71,10 @@ typedef struct SyncRecord
 	SchemaChangePolicy on_schema_change;
 	bool		auto_refresh;	/* tables added to the publication join by themselves */
 	Oid			owner;
+	SlotLossPolicy on_slot_loss;
+	int64		wal_limit;		/* bytes that the slot may retain; 0: any */
+	char	   *diverged;		/* in what the lake is not of this server's history, or NULL */
+	char	   *slot_dropped;	/* why we dropped the slot of a sync that is there, or NULL */
 	bool		enabled;
 	bool		slot_made;		/* once; so it must be there */
 	List	   *tables;			/* SyncTableRecord *, by source oid */
@@ -96,10 +107,21 @@ extern List *sync_table_options(const SyncRecord *sync, const SyncTableRecord *t
 
 /* Change what is not NULL; *flush_interval is of type interval. */
 extern void sync_catalog_alter(const char *name, const Datum *flush_interval, const UnrepresentablePolicy *policy,
-							   const SchemaChangePolicy *on_schema_change, const bool *auto_refresh);
+							   const SchemaChangePolicy *on_schema_change, const bool *auto_refresh,
+							   const SlotLossPolicy *on_slot_loss, const int64 *wal_limit);
 
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
+
+/* The sync cannot go on from where the lake is, and why. */
+extern void sync_catalog_set_diverged(const char *name, const char *reason);
+extern void sync_catalog_set_slot_dropped(const char *name, const char *reason);
+
+/*
+ * Copy all tables again, under a new slot.  The sync's worker must be started again
+ * afterwards.
+ */
+extern void sync_catalog_resync(const char *name);
 
 extern void sync_catalog_set_slot_made(const char *name);
 
@@ -135,6 +157,9 @@ extern void sync_catalog_pause_table(const char *sync, const SyncTableRecord *ta
 
 /* evolve, ignore, pause or stop; ERROR for anything else. */
 extern SchemaChangePolicy schema_change_policy_parse(const char *text);
+
+/* error or resync; ERROR for anything else. */
+extern SlotLossPolicy slot_loss_policy_parse(const char *text);
 
 /* error, null or clamp; ERROR for anything else. */
 extern UnrepresentablePolicy unrepresentable_policy_parse(const char *text);

@@ -24,6 +24,7 @@
 #include "postmaster/bgworker.h"
 #include "replication/slot.h"
 #include "storage/ipc.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -33,6 +34,7 @@
 #include "fdw/fdw.h"
 #include "settings.h"
 #include "sync/column_change.h"
+#include "sync/lake_position.h"
 #include "sync/published.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
@@ -191,51 +193,128 @@ make_slot(SyncRecord *sync)
 	worker_end_transaction(context);
 }
 
-/* The slot is made once: what a slot that is gone would have told cannot be known. */
+/* ---- whether the sync can go on from where the lake is ---- */
+
+pg_noreturn static void
+raise_lost(const SyncRecord *sync, const char *reason)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("sync \"%s\" cannot go on from where the lake is: %s", sync->name, reason),
+			 errhint("CALL streamhouse.resync_sync(%s) copies all tables again, and replaces what the lake has of them.",
+					 quote_literal_cstr(sync->name))));
+}
+
+/*
+ * The lake must not know of transactions that this server does not have.  Once
+ * that was found it is remembered: the server may come to look as if it had them.
+ */
 static void
+check_positions(const SyncRecord *sync, const char *warehouse)
+{
+	MemoryContext context = CurrentMemoryContext;
+	char	   *problem = sync->diverged ? sync->diverged : lake_position_problem(sync, warehouse);
+
+	if (problem == NULL)
+		return;
+	if (sync->diverged == NULL)
+	{
+		worker_begin_transaction();
+		sync_catalog_set_diverged(sync->name, problem);
+		worker_end_transaction(context);
+	}
+	raise_lost(sync, problem);
+}
+
+/* Why the tables are not copied again without being asked, or NULL. */
+static const char *
+resync_obstacle(const SyncRecord *sync)
+{
+	MemoryContext context = CurrentMemoryContext;
+	const char *obstacle = NULL;
+	ListCell   *cell;
+
+	if (sync->on_slot_loss == SLOT_LOSS_ERROR)
+		return "";
+	worker_begin_transaction();
+	MemoryContextSwitchTo(context);
+	foreach(cell, sync->tables)
+	{
+		if (obstacle == NULL)
+			obstacle = column_change_copy_obstacle(sync, lfirst(cell));
+	}
+	worker_end_transaction(context);
+	return obstacle ? psprintf(" (%s)", obstacle) : NULL;
+}
+
+/* Copy all tables again, or be lost, as the policy says. */
+static void
+handle_slot_loss(const SyncRecord *sync, const char *reason)
+{
+	MemoryContext context = CurrentMemoryContext;
+	const char *obstacle = resync_obstacle(sync);
+
+	if (sync->slot_dropped)
+		reason = sync->slot_dropped;
+	if (obstacle)
+		raise_lost(sync, psprintf("%s%s", reason, obstacle));
+	ereport(LOG,
+			(errmsg("sync \"%s\" copies all tables again", sync->name),
+			 errdetail_internal("%s", reason)));
+	worker_begin_transaction();
+	sync_catalog_resync(sync->name);
+	worker_end_transaction(context);
+	shared_sync_restart(MyDatabaseId, sync->slot);
+}
+
+/* A slot that is not known to be made is of before the tables are to be copied. */
+static void
+remake_slot(SyncRecord *sync)
+{
+	sync_slot_drop(sync->slot);
+	make_slot(sync);
+}
+
+/*
+ * The slot is made once: what a slot that is gone would have told cannot be
+ * known.  False when the worker is to be started again.
+ */
+static bool
 ensure_slot(SyncRecord *sync)
 {
+	if (sync->slot_made && sync->slot_dropped)
+		sync_slot_drop(sync->slot);
 	switch (sync_slot_presence(sync->slot))
 	{
-		case SLOT_PRESENT:
-			break;
 		case SLOT_FOREIGN:
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
 					 errmsg("replication slot \"%s\" of sync \"%s\" belongs to another database", sync->slot, sync->name),
 					 errhint("The sync may come from a copy of that database: drop it here and create it again.")));
 			break;
+		case SLOT_PRESENT:
+			if (!sync->slot_made)
+				remake_slot(sync);
+			break;
+		case SLOT_INVALIDATED:
+			if (!sync->slot_made)
+				remake_slot(sync);
+			else
+			{
+				handle_slot_loss(sync, "its replication slot has lost the WAL it needs, for a limit such as max_slot_wal_keep_size");
+				return false;
+			}
+			break;
 		case SLOT_MISSING:
 			if (sync->slot_made)
-				ereport(ERROR,
-						(errcode(ERRCODE_UNDEFINED_OBJECT),
-						 errmsg("replication slot \"%s\" of sync \"%s\" is lost", sync->slot, sync->name),
-						 errdetail("What changed since the last commit to the lake cannot be known."),
-						 errhint("Drop the sync and its lake tables, and create the sync again.")));
+			{
+				handle_slot_loss(sync, "its replication slot is not there any more");
+				return false;
+			}
 			make_slot(sync);
 			break;
 	}
-}
-
-/* The lake must not know of transactions that this server does not have. */
-static void
-check_positions(const SyncStream *stream)
-{
-	XLogRecPtr	end = GetFlushRecPtr(NULL);
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
-
-	hash_seq_init(&status, stream->map->tables);
-	while ((table = hash_seq_search(&status)) != NULL)
-	{
-		if (table->applied > end)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("lake table \"%s\" is ahead of this server", table->lake->name),
-					 errdetail("It was committed at %X/%X, and the server's WAL ends at %X/%X.",
-							   LSN_FORMAT_ARGS(table->applied), LSN_FORMAT_ARGS(end)),
-					 errhint("The server seems to be restored from an older backup. Drop the sync and its lake tables, and create the sync again.")));
-	}
+	return true;
 }
 
 static void
@@ -254,11 +333,12 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 		return;
 	}
 
-	ensure_slot(sync);
+	check_positions(sync, *warehouse);
+	if (!ensure_slot(sync))
+		return;
 	stream->frozen = copying_prepare(shared, sync, *warehouse);
 	set_decoding_memory();
 	stream->map = relation_map_create(stream->sync, *warehouse);
-	check_positions(stream);
 	stream->memory_limit = memory_for_rows();
 	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);
 	stream->flush_context = AllocSetContextCreate(stream->context, "streamhouse flush", ALLOCSET_DEFAULT_SIZES);

@@ -11,15 +11,15 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error table_error copy_error);
+our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error table_error sync_lost copy_error);
 
-# A running server; further settings as text.
+# A running server; further settings as text, and what Cluster's init takes.
 sub sync_node
 {
-	my ($name, $settings) = @_;
+	my ($name, $settings, %init) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
-	$node->init;
+	$node->init(%init);
 	$node->append_conf('postgresql.conf', qq{
 shared_preload_libraries = 'streamhouse'
 wal_level = logical
@@ -72,6 +72,15 @@ sub copy_error
 	$node->poll_query_until('postgres', "SELECT error IS NOT NULL $of")
 	  or die "the copy of table $table does not fail";
 	return $node->safe_psql('postgres', "SELECT error $of");
+}
+
+# Wait until the sync is lost, for a reason that matches (the server's regular expressions), and return the reason.
+sub sync_lost
+{
+	my ($node, $sync, $pattern) = @_;
+	my $of = "FROM streamhouse.sync_status WHERE name = '$sync'";
+	$node->poll_query_until('postgres', "SELECT health = 'lost' AND health_reason ~ '$pattern' $of");
+	return $node->safe_psql('postgres', "SELECT health_reason $of");
 }
 
 # Wait until the sync pauses a table, and return why.
