@@ -239,15 +239,13 @@ decode_views(const ColumnDecoder *decoder, const Vector *vector, const int32 *ro
 		place = put_varlena(place, views[r], &values[i]);
 }
 
-/* The dictionary's entries are made once; rows share them. */
-static void
-decode_codes(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
+Datum *
+decode_dictionary_entries(const ColumnDecoder *decoder, const Vector *vector)
 {
 	Datum	   *entries = palloc((Size) vector->dictionary_size * sizeof(Datum));
 	Size		total = 0;
 	char	   *place;
 	int			i;
-	int			r;
 
 	for (i = 0; i < vector->dictionary_size; i++)
 		total += varlena_room(decoder, vector->dictionary[i].length);
@@ -255,6 +253,16 @@ decode_codes(const ColumnDecoder *decoder, const Vector *vector, const int32 *ro
 	place = MemoryContextAllocHuge(CurrentMemoryContext, total);
 	for (i = 0; i < vector->dictionary_size; i++)
 		place = put_varlena(place, vector->dictionary[i], &entries[i]);
+	return entries;
+}
+
+/* The dictionary's entries are made once; rows share them. */
+static void
+decode_codes(const Vector *vector, const Datum *entries, const int32 *rows, int nrows, Datum *values)
+{
+	int			i;
+	int			r;
+
 	FOR_EACH_VALUE(i, r)
 		values[i] = entries[vector->codes[r]];
 }
@@ -277,14 +285,25 @@ decode_few_codes(const ColumnDecoder *decoder, const Vector *vector, const int32
 }
 
 static void
-decode_bytes(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
+copy_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
 {
 	if (vector->codes == NULL)
 		decode_views(decoder, vector, rows, nrows, values);
 	else if (vector->dictionary_size <= nrows)
-		decode_codes(decoder, vector, rows, nrows, values);
+		decode_codes(vector, decode_dictionary_entries(decoder, vector), rows, nrows, values);
 	else
 		decode_few_codes(decoder, vector, rows, nrows, values);
+}
+
+static void
+decode_bytes(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
+{
+	const Datum *kept = decode_kept_entries(decoder, vector, nrows, false);
+
+	if (kept != NULL)
+		decode_codes(vector, kept, rows, nrows, values);
+	else
+		copy_strings(decoder, vector, rows, nrows, values);
 }
 
 static inline bool
@@ -302,8 +321,8 @@ decode_check_string(const ColumnDecoder *decoder, BytesView bytes)
 }
 
 /* Are all values of a dictionary valid, also those that no row has? */
-static bool
-dictionary_is_valid(const Vector *vector)
+bool
+decode_dictionary_is_valid(const Vector *vector)
 {
 	int			i;
 
@@ -321,7 +340,7 @@ check_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *r
 	int			i;
 	int			r;
 
-	if (vector->codes != NULL && vector->dictionary_size <= nrows && dictionary_is_valid(vector))
+	if (vector->codes != NULL && vector->dictionary_size <= nrows && decode_dictionary_is_valid(vector))
 		return;
 	FOR_EACH_VALUE(i, r)
 		decode_check_string(decoder, vector_bytes(vector, r));
@@ -330,8 +349,15 @@ check_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *r
 static void
 decode_text(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
 {
+	const Datum *kept = decode_kept_entries(decoder, vector, nrows, true);
+
+	if (kept != NULL)
+	{
+		decode_codes(vector, kept, rows, nrows, values);
+		return;
+	}
 	check_strings(decoder, vector, rows, nrows);
-	decode_bytes(decoder, vector, rows, nrows, values);
+	copy_strings(decoder, vector, rows, nrows, values);
 }
 
 /* character(n): the lake's value has no blanks at the end, SQL's is full of them. */

@@ -30,6 +30,16 @@ extern void decode_would_change(const ColumnDecoder *decoder, const char *what);
 /* ERROR unless bytes are text for SQL. */
 extern void decode_check_string(const ColumnDecoder *decoder, BytesView bytes);
 
+/* The strings of a vector's dictionary as varlenas, in CurrentMemoryContext; and whether all are text for SQL. */
+extern Datum *decode_dictionary_entries(const ColumnDecoder *decoder, const Vector *vector);
+extern bool decode_dictionary_is_valid(const Vector *vector);
+
+/*
+ * decode_dictionary.c: the same, kept for the dictionary of these rows; NULL when they are not.
+ * is_text: they must be text for SQL.
+ */
+extern const Datum *decode_kept_entries(const ColumnDecoder *decoder, const Vector *vector, int nrows, bool is_text);
+
 /* ERROR unless the database holds UTF-8. */
 extern void decode_require_encoding(const ColumnDecoder *decoder);
 

@@ -85,11 +85,13 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 		column->attribute = i;
 		column->values = palloc(BATCH_ROWS * sizeof(Datum));
 		column->isnull = palloc(BATCH_ROWS * sizeof(bool));
-		column_decoder_init(&column->decoder, RelationGetRelationName(foreign->relation),
+		column->decoder = palloc(sizeof(ColumnDecoder));
+		column_decoder_init(column->decoder, RelationGetRelationName(foreign->relation),
 							NameStr(attribute->attname), foreign->table->schema->fields[field].type,
 							attribute->atttypid, attribute->atttypmod);
 		if (must_come_back(node, foreign->table, field))
-			column_decoder_set_strict(&column->decoder);
+			column_decoder_set_strict(column->decoder);
+		column_decoder_keep_dictionaries(column->decoder);
 	}
 }
 
@@ -384,7 +386,7 @@ load_slice(ForeignTableScan *scan)
 	old_context = MemoryContextSwitchTo(scan->slice_context);
 	rows = batch_rows(scan, scan->next_row, nrows);
 	for (i = 0; i < scan->ncolumns; i++)
-		column_decode(&scan->columns[i].decoder, scan->batch->columns[i], rows, nrows,
+		column_decode(scan->columns[i].decoder, scan->batch->columns[i], rows, nrows,
 					  scan->columns[i].values, scan->columns[i].isnull);
 	MemoryContextSwitchTo(old_context);
 

@@ -19,9 +19,9 @@
 typedef struct ScanColumn
 {
 	int			attribute;		/* attribute number - 1 */
-	ColumnDecoder decoder;
 	Datum	   *values;			/* of the slice, BATCH_ROWS of room */
 	bool	   *isnull;
+	ColumnDecoder *decoder;
 } ScanColumn;
 
 typedef struct AggregateScan AggregateScan;

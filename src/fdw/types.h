@@ -59,6 +59,7 @@ extern bool sql_type_holds_lake(Oid typid, int32 typmod, const DataType *type);
 
 /* Reading: a column's values in a batch become Datums. */
 typedef struct ColumnDecoder ColumnDecoder;
+typedef struct KeptDictionary KeptDictionary;
 typedef void (*DecodeFunction) (const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows,
 								Datum *values);
 
@@ -70,6 +71,7 @@ struct ColumnDecoder
 	int32		typmod;			/* of the SQL column */
 	bool		strict;			/* refuse what would not go back into the lake as it was; init sets false */
 	DecodeFunction decode;
+	KeptDictionary *kept;		/* of strings, or NULL: see column_decoder_keep_dictionaries */
 
 	/* of nested types: decoders of an array's elements, a composite type's attributes, what is in a jsonb */
 	int			nparts;
@@ -86,6 +88,12 @@ struct ColumnDecoder
 extern void column_decoder_init(ColumnDecoder *decoder, const char *table, const char *column,
 								const DataType *type, Oid typid, int32 typmod);
 extern void column_decoder_set_strict(ColumnDecoder *decoder);
+
+/*
+ * For who decodes a column slice by slice: strings of a dictionary are made once.  They
+ * live until rows of another dictionary are decoded.  Allocates in CurrentMemoryContext.
+ */
+extern void column_decoder_keep_dictionaries(ColumnDecoder *decoder);
 
 /*
  * Decode nrows rows of the vector (rows NULL: the first ones) into values and
