@@ -236,6 +236,11 @@ CREATE PROCEDURE streamhouse.expire_snapshots("table" regclass, retain_max integ
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_expire_snapshots';
 COMMENT ON PROCEDURE streamhouse.expire_snapshots IS 'remove old snapshots of a lake table, and the files that only they use';
 
+CREATE PROCEDURE streamhouse.remove_orphan_files("table" regclass, older_than timestamptz DEFAULT NULL,
+	dry_run boolean DEFAULT false)
+LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_remove_orphan_files';
+COMMENT ON PROCEDURE streamhouse.remove_orphan_files IS 'remove files of a lake table that nothing refers to, older than a day';
+
 CREATE FUNCTION streamhouse.snapshots("table" regclass, OUT snapshot_id bigint, OUT schema_id bigint,
 	OUT commit_user text, OUT commit_identifier bigint, OUT commit_kind text, OUT commit_time timestamptz,
 	OUT base_manifest_list text, OUT delta_manifest_list text, OUT changelog_manifest_list text,

@@ -11,10 +11,12 @@
 #include "utils/timestamp.h"
 
 #include "api/lake_relation.h"
+#include "lake/clock.h"
 #include "lake/maintain.h"
 #include "sync/sync_catalog.h"
 #include "worker/shared_state.h"
 
+#define ORPHAN_AGE_MS (24 * 60 * 60 * INT64CONST(1000))
 #define COMPACT_USER "streamhouse_compact"
 #define UNIX_EPOCH_MICROS ((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
@@ -22,6 +24,8 @@ PG_FUNCTION_INFO_V1(streamhouse_compact);
 PGDLLEXPORT Datum streamhouse_compact(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_expire_snapshots);
 PGDLLEXPORT Datum streamhouse_expire_snapshots(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(streamhouse_remove_orphan_files);
+PGDLLEXPORT Datum streamhouse_remove_orphan_files(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(streamhouse_maintenance_workers);
 PGDLLEXPORT Datum streamhouse_maintenance_workers(PG_FUNCTION_ARGS);
 PGDLLEXPORT Datum streamhouse_compact(PG_FUNCTION_ARGS);
@@ -110,6 +114,31 @@ streamhouse_expire_snapshots(PG_FUNCTION_ARGS)
 			(errmsg("lake table \"%s\": " INT64_FORMAT " snapshots expired", table->name, result.snapshots),
 			 errdetail(INT64_FORMAT " data files and " INT64_FORMAT " metadata files removed.",
 					   result.data_files, result.manifest_files)));
+	PG_RETURN_VOID();
+}
+
+static void
+tell_orphan(const char *path, void *arg)
+{
+	ereport(DEBUG1,
+			(errmsg_internal("orphan file \"%s\"", path)));
+}
+
+Datum
+streamhouse_remove_orphan_files(PG_FUNCTION_ARGS)
+{
+	LakeTable  *table = lake_relation_maintain(table_argument(fcinfo));
+	int64		older_than = older_than_argument(fcinfo, 1);
+	bool		dry_run = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+	OrphanResult result;
+
+	if (older_than < 0)
+		older_than = clock_millis() - ORPHAN_AGE_MS;
+	options_check_expirable(table->schema, table->options, table->name);
+	result = lake_remove_orphan_files(table, older_than, dry_run, tell_orphan, NULL);
+	ereport(NOTICE,
+			(dry_run ? errmsg("lake table \"%s\": " INT64_FORMAT " orphan files found", table->name, result.files) :
+			 errmsg("lake table \"%s\": " INT64_FORMAT " orphan files removed", table->name, result.files)));
 	PG_RETURN_VOID();
 }
 

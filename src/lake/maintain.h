@@ -1,6 +1,6 @@
 /*
  * maintain.h
- *		Compaction and snapshot expiration of a lake table.
+ *		Compaction, snapshot expiration and clean-up of a lake table.
  */
 #ifndef STREAMHOUSE_LAKE_MAINTAIN_H
 #define STREAMHOUSE_LAKE_MAINTAIN_H
@@ -51,5 +51,21 @@ typedef struct ExpireResult
  * 1970).  A negative value stands for the table's option.
  */
 extern ExpireResult lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int64 older_than);
+
+typedef struct OrphanResult
+{
+	int64		files;			/* removed, or found */
+} OrphanResult;
+
+/* Told of each orphan file, before it is removed. */
+typedef void (*OrphanCallback) (const char *path, void *arg);
+
+/*
+ * Remove files of the table that were modified before older_than (milliseconds
+ * since 1970) and that no snapshot, tag or changelog of any branch refers to
+ * (9.10).  A writer must commit its files before they are as old as that.
+ */
+extern OrphanResult lake_remove_orphan_files(const LakeTable *table, int64 older_than, bool dry_run,
+											 OrphanCallback callback, void *arg);
 
 #endif							/* STREAMHOUSE_LAKE_MAINTAIN_H */

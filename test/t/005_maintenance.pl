@@ -7,6 +7,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
+use PostgreSQL::Test::Utils;
 use SyncNode;
 use Test::More;
 
@@ -55,6 +56,39 @@ is($node->safe_psql('postgres', q{SELECT string_agg(snapshot_id::text, ',' ORDER
 	'7,8,9', 'the newest are kept');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM lake.left_alone}), '28', 'the rows are the same');
 
+# orphan files: old ones that nothing refers to, wherever they lie
+{
+	my $table = "$lake/d.db/left_alone";
+	my @orphans = map { "$table/$_" } qw(bucket-0/data-0-0.parquet manifest/manifest-0-0 manifest/manifest-list-0-0 index/index-0-0
+		statistics/stat-0-0 snapshot/.snapshot-7.0.tmp);
+	my @others = map { "$table/$_" } qw(other/data-0-0.parquet bucket-0/data-1-0.parquet);
+	foreach my $folder (qw(index statistics other))
+	{
+		mkdir "$table/$folder";
+	}
+	append_to_file($_, 'x') foreach (@orphans, @others);
+	my $file = $node->safe_psql('postgres', q{SELECT file_path FROM streamhouse.files('lake.left_alone')});
+	my $day = 24 * 60 * 60;
+	my @metadata = (glob("$table/*/*"), glob("$table/*/.??*"));
+	utime(time - 2 * $day, time - 2 * $day, $_) foreach grep { $_ ne $others[1] } @metadata;
+
+	($code, $out, $err) = $node->psql('postgres', q{CALL streamhouse.remove_orphan_files('lake.left_alone', dry_run => true)});
+	like($err, qr/6 orphan files found/, 'a dry run counts orphan files');
+	is(scalar(grep { -e $_ } @orphans), 6, 'and removes none');
+	($code, $out, $err) = $node->psql('postgres', q{CALL streamhouse.remove_orphan_files('lake.left_alone', older_than => now() - interval '3 days')});
+	like($err, qr/0 orphan files removed/, 'they may be too young');
+	($code, $out, $err) = $node->psql('postgres', q{CALL streamhouse.remove_orphan_files('lake.left_alone')});
+	like($err, qr/6 orphan files removed/, 'a day by default');
+	is(scalar(grep { -e $_ } @orphans), 0, 'they are gone');
+	is(scalar(grep { -e $_ } @others), 2, 'younger files, and what is in other folders, stay');
+	is(scalar(grep { !-e $_ } @metadata), 6, 'and all others');
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM lake.left_alone}), '28', 'the rows are the same');
+	foreach my $id (7, 8, 9)
+	{
+		is($node->safe_psql('postgres', qq{SET streamhouse.as_of = '$id'; SELECT count(*) FROM lake.left_alone}), $id == 7 ? '27' : '28', "and of snapshot $id");
+	}
+}
+
 # privileges and wrong arguments
 $node->safe_psql('postgres', q{
 	CREATE ROLE reader;
@@ -65,6 +99,7 @@ $node->safe_psql('postgres', q{
 foreach my $case (
 	[ q{SET ROLE reader; CALL streamhouse.compact('lake.auto')}, qr/must be owner of foreign table auto/ ],
 	[ q{SET ROLE reader; CALL streamhouse.expire_snapshots('lake.auto')}, qr/must be owner of foreign table auto/ ],
+	[ q{SET ROLE reader; CALL streamhouse.remove_orphan_files('lake.auto')}, qr/must be owner of foreign table auto/ ],
 	[ q{SET ROLE reader; SELECT * FROM streamhouse.files('lake.left_alone')}, qr/permission denied for foreign table left_alone/ ],
 	[ q{CALL streamhouse.compact('plain')}, qr/"plain" is not a foreign table of streamhouse/ ],
 	[ q{CALL streamhouse.compact(NULL)}, qr/"table" must not be null/ ],

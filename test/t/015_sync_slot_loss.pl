@@ -1,12 +1,13 @@
 
 # A replication slot that is lost: dropped by somebody, invalidated by the server, given up for a limit.
-# The sync says so, and is made whole by one call, or by itself.
+# The sync says so, and is made whole by one call, or by itself.  And a warehouse that is away, or full.
 
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
+use File::Path 'remove_tree';
 use PostgreSQL::Test::Utils;
 use SyncNode;
 use Test::More;
@@ -139,6 +140,38 @@ like(sync_error($node, 's'), qr/is not there any more \(The table is not copied 
 sql(q{CALL streamhouse.resync_sync('s')});
 wait_for_sync($node, 's');
 same_rows($node, 't', 'but when it is asked for');
+
+# A warehouse that cannot be reached, or that is full, is told, and the sync goes on by itself when it can.
+sql(q{ALTER PUBLICATION pub SET (publish = 'insert, update, delete, truncate')});
+rename "$lake/d.db", "$lake/away" or die "$!";
+insert(151, 160);
+like(sync_error($node, 's'), qr/d\.t|d\.db/, 'a warehouse that cannot be reached is named');
+remove_tree("$lake/d.db");
+rename "$lake/away", "$lake/d.db" or die "$!";
+wait_for_sync($node, 's');
+same_rows($node, 't', 'afterwards the sync goes on by itself');
+
+SKIP:
+{
+	my $small = $ENV{STREAMHOUSE_SMALL_DISK};
+	skip 'STREAMHOUSE_SMALL_DISK names no small file system', 2 unless $small;
+	sql(qq{
+		CREATE TABLE full_disk (id int PRIMARY KEY, v text);
+		INSERT INTO full_disk VALUES (1, 'one');
+		CREATE PUBLICATION full_pub FOR TABLE full_disk;
+		CREATE SERVER small FOREIGN DATA WRAPPER streamhouse OPTIONS (warehouse '$small');
+		CALL streamhouse.create_sync('full', 'full_pub', 'small', 'sync', flush_interval => '100 ms');
+	});
+	wait_for_sync($node, 'full');
+	sql('IMPORT FOREIGN SCHEMA sync FROM SERVER small INTO lake');
+	system("dd if=/dev/zero of=$small/filler bs=64k 2>/dev/null");
+	sql(q{INSERT INTO full_disk SELECT i, md5(i::text) || md5((-i)::text) FROM generate_series(2, 20000) i});
+	like(sync_error($node, 'full'), qr/No space left/, 'a full disk is named');
+	unlink "$small/filler";
+	wait_for_sync($node, 'full');
+	same_rows($node, 'full_disk', 'and the sync goes on by itself when there is room');
+	sql(q{CALL streamhouse.drop_sync('full')});
+}
 
 # Nothing is left behind.
 sql(q{CALL streamhouse.drop_sync('s')});
