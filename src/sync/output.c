@@ -16,6 +16,8 @@
 #include "sync/decoded_row.h"
 #include "sync/output.h"
 
+#define OWN_PREFIX "streamhouse"
+
 static OutputState *
 state_of(LogicalDecodingContext *context)
 {
@@ -51,16 +53,29 @@ write_event(LogicalDecodingContext *context, const OutputEvent *event)
 	MemoryContextReset(state->change_context);
 }
 
+/* Of a whole transaction. */
+static void
+tell(LogicalDecodingContext *context, char action, ReorderBufferTXN *transaction, XLogRecPtr lsn, TimestampTz time)
+{
+	OutputEvent event = {.action = action, .transaction = transaction, .xid = transaction->xid, .lsn = lsn, .time = time};
+
+	write_event(context, &event);
+}
+
+/* The same of one that is at its end, so that the client may confirm what was before. */
+static void
+tell_end(LogicalDecodingContext *context, char action, ReorderBufferTXN *transaction, XLogRecPtr lsn, TimestampTz time)
+{
+	OutputPluginUpdateProgress(context, false);
+	tell(context, action, transaction, lsn, time);
+}
+
 static void
 write_begin(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 {
-	OutputEvent event = {.action = 'B', .transaction = transaction, .xid = transaction->xid};
-
-	event.lsn = transaction->final_lsn;
-	event.time = transaction->xact_time.commit_time;
 	state_of(context)->begun = true;
 	if (state_of(context)->options.include_transactions)
-		write_event(context, &event);
+		tell(context, 'B', transaction, transaction->final_lsn, transaction->xact_time.commit_time);
 }
 
 static void
@@ -84,54 +99,35 @@ ensure_begun(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 static void
 commit_transaction(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr commit_lsn)
 {
-	OutputEvent event = {.action = 'C', .transaction = transaction, .xid = transaction->xid, .lsn = commit_lsn};
-
-	event.time = transaction->xact_time.commit_time;
 	OutputPluginUpdateProgress(context, !state_of(context)->begun);
 	if (state_of(context)->begun && state_of(context)->options.include_transactions)
-		write_event(context, &event);
+		tell(context, 'C', transaction, commit_lsn, transaction->xact_time.commit_time);
 }
 
 static void
 begin_prepare(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 {
-	OutputEvent event = {.action = 'b', .transaction = transaction, .xid = transaction->xid};
-
-	event.lsn = transaction->final_lsn;
-	event.time = transaction->xact_time.prepare_time;
 	state_of(context)->begun = true;
-	write_event(context, &event);
+	tell(context, 'b', transaction, transaction->final_lsn, transaction->xact_time.prepare_time);
 }
 
 static void
 prepare_transaction(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr prepare_lsn)
 {
-	OutputEvent event = {.action = 'P', .transaction = transaction, .xid = transaction->xid, .lsn = prepare_lsn};
-
-	event.time = transaction->xact_time.prepare_time;
-	OutputPluginUpdateProgress(context, false);
-	write_event(context, &event);
+	tell_end(context, 'P', transaction, prepare_lsn, transaction->xact_time.prepare_time);
 }
 
 static void
 commit_prepared(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr commit_lsn)
 {
-	OutputEvent event = {.action = 'K', .transaction = transaction, .xid = transaction->xid, .lsn = commit_lsn};
-
-	event.time = transaction->xact_time.commit_time;
-	OutputPluginUpdateProgress(context, false);
-	write_event(context, &event);
+	tell_end(context, 'K', transaction, commit_lsn, transaction->xact_time.commit_time);
 }
 
 static void
 rollback_prepared(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr prepare_end_lsn,
 				  TimestampTz prepare_time)
 {
-	OutputEvent event = {.action = 'r', .transaction = transaction, .xid = transaction->xid, .lsn = prepare_end_lsn};
-
-	event.time = prepare_time;
-	OutputPluginUpdateProgress(context, false);
-	write_event(context, &event);
+	tell_end(context, 'r', transaction, prepare_end_lsn, prepare_time);
 }
 
 /* ---- transactions in progress ---- */
@@ -149,9 +145,7 @@ start_block(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 static void
 stop_block(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 {
-	OutputEvent event = {.action = 'E', .transaction = transaction, .xid = transaction->xid};
-
-	write_event(context, &event);
+	tell(context, 'E', transaction, InvalidXLogRecPtr, 0);
 	state_of(context)->in_stream = false;
 }
 
@@ -168,21 +162,13 @@ abort_streamed(LogicalDecodingContext *context, ReorderBufferTXN *transaction, X
 static void
 commit_streamed(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr commit_lsn)
 {
-	OutputEvent event = {.action = 'c', .transaction = transaction, .xid = transaction->xid, .lsn = commit_lsn};
-
-	event.time = transaction->xact_time.commit_time;
-	OutputPluginUpdateProgress(context, false);
-	write_event(context, &event);
+	tell_end(context, 'c', transaction, commit_lsn, transaction->xact_time.commit_time);
 }
 
 static void
 prepare_streamed(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr prepare_lsn)
 {
-	OutputEvent event = {.action = 'p', .transaction = transaction, .xid = transaction->xid, .lsn = prepare_lsn};
-
-	event.time = transaction->xact_time.prepare_time;
-	OutputPluginUpdateProgress(context, false);
-	write_event(context, &event);
+	tell_end(context, 'p', transaction, prepare_lsn, transaction->xact_time.prepare_time);
 }
 
 /* ---- changes ---- */
@@ -351,7 +337,8 @@ wants_message(const OutputOptions *options, const char *prefix)
 		if (strcmp(lfirst(lc), prefix) == 0)
 			return true;
 	}
-	return options->message_prefixes == NIL;
+	/* the extension's own are for its syncs, unless somebody names them */
+	return options->message_prefixes == NIL && strncmp(prefix, OWN_PREFIX, strlen(OWN_PREFIX)) != 0;
 }
 
 static void

@@ -212,6 +212,9 @@ sql(q{SELECT pg_logical_emit_message(true, 'app', 'say "hi"'), pg_logical_emit_m
 is(lines('two_phase', "'message_prefixes', 'app', $plain"), join("\n", '{"action":"B"}', '{"action":"M","transactional":true,"prefix":"app","content":"say \"hi\""}',
 	'{"action":"M","transactional":true,"prefix":"app","content_hex":"ff00"}', '{"action":"C"}'), 'messages of a prefix');
 
+sql(q{SELECT pg_logical_emit_message(true, 'app', 'plain'); ALTER TABLE a ADD more int});
+is(lines('two_phase', "'messages', 'on', 'include_transactions', 'off', $plain"), '{"action":"M","transactional":true,"prefix":"app","content":"plain"}', 'messages without those of the extension');
+
 # ---- large transactions before they commit
 make_slot('streamed', 'streamhouse');
 sql(q{BEGIN; INSERT INTO b SELECT i FROM generate_series(1, 5000) i; SAVEPOINT s; INSERT INTO b SELECT -i FROM generate_series(1, 5000) i; ROLLBACK TO s; INSERT INTO b VALUES (0); COMMIT});
