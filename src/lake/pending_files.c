@@ -69,6 +69,16 @@ pending_files_remove(PendingFiles *files, const char *path)
 	}
 }
 
+void
+pending_files_take(PendingFiles *files, PendingFiles *other)
+{
+	ListCell   *lc;
+
+	foreach(lc, other->paths)
+		pending_files_add(files, (const char *) lfirst(lc));
+	pending_files_forget(other);
+}
+
 int
 pending_files_count(const PendingFiles *files)
 {

@@ -23,6 +23,9 @@ extern void pending_files_add(PendingFiles *files, const char *path);
 /* Remove one registered file now, without raising. */
 extern void pending_files_remove(PendingFiles *files, const char *path);
 
+/* The other's files are this one's from now on. */
+extern void pending_files_take(PendingFiles *files, PendingFiles *other);
+
 /* How many are registered; and remove all but the first so many, without raising. */
 extern int	pending_files_count(const PendingFiles *files);
 extern void pending_files_cut(PendingFiles *files, int count);

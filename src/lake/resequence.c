@@ -34,11 +34,20 @@ note_lowest(SequenceMap *sequences, List *entries)
 	}
 }
 
-/* How far a bucket's numbers must be raised. */
-static int64
-offset_of_bucket(const BucketState *state)
+/* How far each bucket's numbers must be raised: above those committed, or those given at all. */
+static void
+note_offsets(SequenceMap *sequences, List *entries, bool after_all)
 {
-	return state->committed < state->lowest_pending ? 0 : state->committed + 1 - state->lowest_pending;
+	ListCell   *lc;
+
+	foreach(lc, entries)
+	{
+		const ManifestEntry *entry = (const ManifestEntry *) lfirst(lc);
+		BucketState *state = sequence_map_bucket(sequences, entry->partition, entry->bucket);
+		int64		lowest = after_all ? state->next : state->committed + 1;
+
+		state->offset = Max(lowest - state->lowest_pending, 0);
+	}
 }
 
 /* Copy a file's rows with their sequence numbers raised. */
@@ -110,18 +119,19 @@ shift_entry(const ManifestEntry *entry, int64 offset)
 	return shifted;
 }
 
-List *
-resequence_entries(LakeTable *table, SequenceMap *sequences, List *entries, PendingFiles *files)
+static List *
+raise_numbers(LakeTable *table, SequenceMap *sequences, List *entries, PendingFiles *files, bool after_all)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
 
 	note_lowest(sequences, entries);
+	note_offsets(sequences, entries, after_all);
 	foreach(lc, entries)
 	{
 		ManifestEntry *entry = (ManifestEntry *) lfirst(lc);
 		BucketState *state = sequence_map_bucket(sequences, entry->partition, entry->bucket);
-		int64		offset = offset_of_bucket(state);
+		int64		offset = state->offset;
 
 		state->next = Max(state->next, entry->file->max_sequence_number + offset + 1);
 		if (offset == 0)
@@ -132,4 +142,16 @@ resequence_entries(LakeTable *table, SequenceMap *sequences, List *entries, Pend
 			result = lappend(result, shift_entry(entry, offset));
 	}
 	return result;
+}
+
+List *
+resequence_entries(LakeTable *table, SequenceMap *sequences, List *entries, PendingFiles *files)
+{
+	return raise_numbers(table, sequences, entries, files, false);
+}
+
+List *
+resequence_after(LakeTable *table, SequenceMap *sequences, List *entries, PendingFiles *files)
+{
+	return raise_numbers(table, sequences, entries, files, true);
 }

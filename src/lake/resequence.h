@@ -16,4 +16,10 @@
  */
 extern List *resequence_entries(LakeTable *table, SequenceMap *sequences, List *entries, PendingFiles *files);
 
+/*
+ * The same for entries whose rows come after all that have been numbered by
+ * the map, committed or not.
+ */
+extern List *resequence_after(LakeTable *table, SequenceMap *sequences, List *entries, PendingFiles *files);
+
 #endif							/* STREAMHOUSE_RESEQUENCE_H */

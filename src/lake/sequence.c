@@ -63,6 +63,7 @@ struct SequenceMap
 	MemoryContext context;
 	LakeTable  *table;
 	SequenceRule rule;
+	int64		lead;
 	bucket_table_hash *buckets;
 	int64		known_snapshot; /* its numbers and those before are in; 0: none */
 };
@@ -86,6 +87,12 @@ sequence_map_set_rule(SequenceMap *map, SequenceRule rule)
 	map->rule = rule;
 }
 
+void
+sequence_map_set_lead(SequenceMap *map, int64 lead)
+{
+	map->lead = lead;
+}
+
 BucketState *
 sequence_map_bucket(SequenceMap *map, BytesView partition, int32 bucket)
 {
@@ -103,7 +110,7 @@ sequence_map_bucket(SequenceMap *map, BytesView partition, int32 bucket)
 		state->partition.length = partition.length;
 		state->bucket = bucket;
 		state->committed = -1;
-		state->next = map->rule == SEQUENCE_ABOVE_BASE ? 1 : 0;
+		state->next = map->lead + (map->rule == SEQUENCE_ABOVE_BASE ? 1 : 0);
 		state->step = map->rule == SEQUENCE_BASE ? 0 : 1;
 		slot->key.partition = state->partition;
 		slot->state = state;
@@ -125,7 +132,7 @@ note_entry(const ManifestEntry *entry, void *arg)
 	state = sequence_map_bucket(map, entry->partition, entry->bucket);
 	state->committed = Max(state->committed, entry->file->max_sequence_number);
 	if (state->step > 0)
-		state->next = Max(state->next, state->committed + 1);
+		state->next = Max(state->next, state->committed + 1 + map->lead);
 }
 
 /* Note the files that a manifest list adds. */

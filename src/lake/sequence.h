@@ -31,7 +31,8 @@ typedef struct BucketState
 	int64		committed;		/* highest number in snapshots, -1: none */
 	int64		next;			/* the next one to give to a row */
 	int64		step;			/* to the one after it */
-	int64		lowest_pending; /* of unpublished files; of use to resequence.c only */
+	int64		lowest_pending; /* of unpublished files; this and the next are of use to resequence.c only */
+	int64		offset;			/* by which they are raised */
 	bool		other_total;	/* a file was written for another number of buckets */
 } BucketState;
 
@@ -42,6 +43,12 @@ extern SequenceMap *sequence_map_create(LakeTable *table);
 
 /* SEQUENCE_CONTINUES unless said otherwise, before there are buckets. */
 extern void sequence_map_set_rule(SequenceMap *map, SequenceRule rule);
+
+/*
+ * Give numbers so far above those in snapshots, for rows that will be
+ * committed after others which are not numbered yet.
+ */
+extern void sequence_map_set_lead(SequenceMap *map, int64 lead);
 
 /*
  * Learn the numbers used in the snapshots up to latest (NULL: there is none).

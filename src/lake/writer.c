@@ -113,6 +113,13 @@ continues_sequences(const TableWriter *writer)
 	return writer->table->options->bucket_mode != BUCKET_UNAWARE && writer->rule != SEQUENCE_BASE;
 }
 
+void
+table_writer_set_lead(TableWriter *writer, int64 lead)
+{
+	if (continues_sequences(writer))
+		sequence_map_set_lead(writer->sequences, lead);
+}
+
 /* Learn of the sequence numbers that were used since the last time. */
 static void
 refresh_sequences(TableWriter *writer, const LakeSnapshot *latest)
@@ -334,6 +341,43 @@ table_writer_truncate(TableWriter *writer)
 	writer->truncated = true;
 	writer->total_rows = 0;
 	drop_forgotten(writer);
+}
+
+/* ---- taking over ---- */
+
+/* Copies of entries, in CurrentMemoryContext. */
+static List *
+copy_entries(const List *entries)
+{
+	List	   *copies = NIL;
+	ListCell   *lc;
+
+	foreach(lc, entries)
+		copies = lappend(copies, manifest_entry_copy((const ManifestEntry *) lfirst(lc)));
+	return copies;
+}
+
+void
+table_writer_adopt(TableWriter *writer, TableWriter *other)
+{
+	MemoryContext old;
+	List	   *entries;
+
+	Assert(writer->savepoints == NIL && !other->truncated);
+	table_writer_release(other, 0);
+	write_buffered(other);
+	write_buffered(writer);
+	old = MemoryContextSwitchTo(writer->entries_context);
+	entries = copy_entries(other->entries);
+	pending_files_take(writer->files, other->files);
+	if (continues_sequences(writer))
+		entries = resequence_after(writer->table, writer->sequences, entries, writer->files);
+	writer->entries = list_concat(writer->entries, entries);
+	writer->total_rows += other->total_rows;
+	MemoryContextSwitchTo(old);
+	other->entries = NIL;
+	other->total_rows = 0;
+	MemoryContextReset(other->entries_context);
 }
 
 /* ---- commit ---- */

@@ -28,6 +28,12 @@ extern TableWriter *table_writer_open(LakeTable *table, Size memory_limit);
 extern void table_writer_set_sequence_rule(TableWriter *writer, SequenceRule rule);
 
 /*
+ * Number rows so far ahead of those committed, for a writer whose rows will be
+ * adopted after those of others; before the first row.
+ */
+extern void table_writer_set_lead(TableWriter *writer, int64 lead);
+
+/*
  * Append one row: a scalar per table field, in the fields' order; bytes are
  * copied.  A table's options may give it another kind, or let it fall.
  */
@@ -56,6 +62,13 @@ extern bool table_writer_truncated(const TableWriter *writer);
 
 /* Write what is buffered; the unpublished entries (ManifestEntry *) so far, in order. */
 extern List *table_writer_flush(TableWriter *writer);
+
+/*
+ * Take over all rows of another writer of the table, behind those that this
+ * one has.  Files are written anew only if their sequence numbers are not
+ * above those given so far.  The other one is empty afterwards.
+ */
+extern void table_writer_adopt(TableWriter *writer, TableWriter *other);
 
 typedef struct CommitInfo
 {

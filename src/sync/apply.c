@@ -11,6 +11,7 @@
 #include "sync/lake_position.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
+#include "sync/streamed.h"
 #include "sync/toast.h"
 
 #define MIN_FILE_ROWS 256
@@ -44,7 +45,7 @@ apply_writer(SyncStream *stream, SyncTable *table)
 
 /*
  * Close the writers of tables without pending rows; *largest is the writer
- * left that uses the most memory.
+ * left that uses the most memory, NULL if there is none.
  */
 static void
 close_idle_writers(SyncStream *stream, TableWriter **largest)
@@ -79,8 +80,9 @@ relieve_memory(SyncStream *stream)
 {
 	TableWriter *largest;
 
-	stream->full = true;
+	stream->full |= stream->in_progress == NULL;
 	close_idle_writers(stream, &largest);
+	(void) streamed_memory(stream, &largest);
 	if (stream->memory <= stream->memory_limit || table_writer_buffered_rows(largest) < MIN_FILE_ROWS)
 		return;
 	stream->memory -= table_writer_memory(largest);
@@ -91,12 +93,15 @@ relieve_memory(SyncStream *stream)
 void
 apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
 {
-	TableWriter *writer = apply_writer(stream, table);
+	TableWriter *writer = stream->in_progress ? streamed_writer(stream, table) : apply_writer(stream, table);
 	Size		before = table_writer_memory(writer);
 
-	table->pending = true;
 	table_writer_append(writer, kind, row);
-	table->pending_rows++;
+	if (!stream->in_progress)
+	{
+		table->pending = true;
+		table->pending_rows++;
+	}
 	stream->memory += table_writer_memory(writer) - before;
 	if (stream->memory > stream->memory_limit)
 		relieve_memory(stream);
@@ -229,7 +234,7 @@ apply_note_copied(SyncStream *stream)
 	MemoryContextReset(stream->flush_context);
 }
 
-/* Rows of the flush, and the memory of the writers, which is small now. */
+/* Rows of the flush, and the memory of the writers. */
 static int64
 settle_accounts(SyncStream *stream)
 {
@@ -237,7 +242,7 @@ settle_accounts(SyncStream *stream)
 	SyncTable  *table;
 	int64		rows = 0;
 
-	stream->memory = 0;
+	stream->memory = streamed_memory(stream, NULL);
 	hash_seq_init(&status, stream->map->tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 	{

@@ -14,6 +14,7 @@
 #include "sync/decoded_row.h"
 #include "sync/history.h"
 #include "sync/stream.h"
+#include "sync/streamed.h"
 #include "sync/toast.h"
 
 bool
@@ -131,7 +132,9 @@ change_row(SyncStream *stream, SyncTable *table, RowKind kind, Scalar *old_row, 
 	apply_metadata(stream, table, row, kind == ROW_INSERT ? "+I" : kind == ROW_UPDATE_AFTER ? "+U" : "-D");
 	if (old_row)
 		apply_metadata(stream, table, old_row, "-D");
-	if (toast_queue_take(stream, table, kind, old_row, row, missing))
+	if (stream->in_progress && missing)
+		streamed_give_up(stream, "leaves large values unchanged");
+	if (!stream->in_progress && toast_queue_take(stream, table, kind, old_row, row, missing))
 		return;
 	if (old_row)
 		apply_row(stream, table, ROW_DELETE, old_row);

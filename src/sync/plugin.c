@@ -16,6 +16,7 @@
 #include "sync/output.h"
 #include "sync/plugin.h"
 #include "sync/stream.h"
+#include "sync/streamed.h"
 #include "sync/table_message.h"
 
 static bool serves_sync = false;
@@ -153,6 +154,71 @@ plugin_commit(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XL
 }
 
 static void
+plugin_stream_start(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
+{
+	streamed_start(stream_of(context), transaction);
+}
+
+static void
+plugin_stream_stop(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
+{
+	streamed_stop(stream_of(context));
+}
+
+/*
+ * An error because the transaction was aborted meanwhile is dealt with by core,
+ * and does not get here: what was being looked up in the catalogs is not known then.
+ */
+static void
+plugin_stream_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Relation relation,
+					 ReorderBufferChange *change)
+{
+	SyncStream *stream = stream_of(context);
+
+	if (stream->changing)
+		relation_map_invalidate(stream->map);
+	stream->changing = true;
+	streamed_enter(stream, change->txn->xid);
+	plugin_change(context, transaction, relation, change);
+	stream->changing = false;
+}
+
+static void
+plugin_stream_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, int nrelations,
+					   Relation relations[], ReorderBufferChange *change)
+{
+	SyncStream *stream = stream_of(context);
+	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+	int			i;
+
+	for (i = 0; i < nrelations; i++)
+	{
+		if (sync_table_is_wanted(relation_map_find(stream->map, relations[i])->table, transaction))
+			streamed_give_up(stream, "truncates a table");
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->change_context);
+}
+
+static void
+plugin_stream_abort(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr abort_lsn)
+{
+	streamed_abort(stream_of(context), transaction->xid);
+}
+
+static void
+plugin_stream_commit(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr commit_lsn)
+{
+	SyncStream *stream = stream_of(context);
+	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+
+	streamed_commit(stream, transaction);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->change_context);
+	plugin_commit(context, transaction, commit_lsn);
+}
+
+static void
 plugin_message(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr lsn, bool transactional,
 			   const char *prefix, Size size, const char *text)
 {
@@ -181,4 +247,11 @@ _PG_output_plugin_init(OutputPluginCallbacks *callbacks)
 	callbacks->truncate_cb = plugin_truncate;
 	callbacks->message_cb = plugin_message;
 	callbacks->commit_cb = plugin_commit;
+	callbacks->stream_start_cb = plugin_stream_start;
+	callbacks->stream_stop_cb = plugin_stream_stop;
+	callbacks->stream_change_cb = plugin_stream_change;
+	callbacks->stream_truncate_cb = plugin_stream_truncate;
+	callbacks->stream_message_cb = plugin_message;
+	callbacks->stream_abort_cb = plugin_stream_abort;
+	callbacks->stream_commit_cb = plugin_stream_commit;
 }

@@ -16,14 +16,21 @@
 static RelationMap *current_map = NULL; /* the one of this process, for invalidations */
 
 static void
-invalidate_all(void)
+invalidate_relations(RelationMap *map)
 {
 	HASH_SEQ_STATUS status;
 	SyncRelation *entry;
 
-	hash_seq_init(&status, current_map->relations);
+	hash_seq_init(&status, map->relations);
 	while ((entry = hash_seq_search(&status)) != NULL)
 		entry->mapped = entry->prepared = false;
+}
+
+void
+relation_map_invalidate(RelationMap *map)
+{
+	map->actions_known = false;
+	invalidate_relations(map);
 }
 
 static void
@@ -35,7 +42,7 @@ invalidate_relation(Datum arg, Oid relid)
 		return;
 	if (!OidIsValid(relid))
 	{
-		invalidate_all();
+		invalidate_relations(current_map);
 		return;
 	}
 	entry = hash_search(current_map->relations, &relid, HASH_FIND, NULL);
@@ -47,10 +54,8 @@ invalidate_relation(Datum arg, Oid relid)
 static void
 invalidate_publication(Datum arg, int cache, uint32 hash)
 {
-	if (current_map == NULL)
-		return;
-	current_map->actions_known = false;
-	invalidate_all();
+	if (current_map)
+		relation_map_invalidate(current_map);
 }
 
 static void

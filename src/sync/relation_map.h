@@ -79,6 +79,9 @@ typedef struct RelationMap
 /* With all tables of the sync, opened in the lake; in CurrentMemoryContext. */
 extern RelationMap *relation_map_create(const SyncRecord *sync, const char *warehouse);
 
+/* Look up everything again when it is needed. */
+extern void relation_map_invalidate(RelationMap *map);
+
 /* The entry of a relation, with its table; nothing else is checked.  While decoding. */
 extern SyncRelation *relation_map_find(RelationMap *map, Relation relation);
 

@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
+#include "sync/streamed.h"
 
 #define SHORTEST_SLEEP_MS 4
 #define LONGEST_SLEEP_MS 100
@@ -72,6 +73,7 @@ decode_available(SyncStream *stream, LogicalDecodingContext *decoding)
 	XLogRecPtr	end = readable_end();
 	int			records = 0;
 
+	decoding->streaming = streamed_is_allowed(stream, start);
 	while (reader->EndRecPtr < end)
 	{
 		char	   *problem = NULL;
@@ -136,6 +138,7 @@ stream_run(SyncStream *stream)
 	LogicalDecodingContext *decoding = sync_slot_open(stream->sync->slot, stream);
 	long		sleep_ms = SHORTEST_SLEEP_MS;
 
+	streamed_prepare(stream);
 	stream->visible = MyReplicationSlot->data.confirmed_flush;
 	stream->monitor->reached(stream->visible, 0);
 	while (stream->monitor->wanted())

@@ -22,6 +22,8 @@
 #include "sync/relation_map.h"
 #include "sync/sync_catalog.h"
 
+struct StreamedTransaction;
+
 typedef struct SyncStream
 {
 	MemoryContext context;		/* all of this, the tables and their writers */
@@ -58,21 +60,33 @@ typedef struct SyncStream
 	const ReorderBufferTXN *transaction;
 	bool		transaction_used;	/* it has rows for us */
 	XLogRecPtr	change_lsn;		/* of the change at work on */
+	bool		changing;		/* a change is at work, or was when an error that core took care of ended it */
+
+	/* see streamed.h */
+	List	   *streamed;		/* StreamedTransaction *: have rows in writers of their own */
+	struct StreamedTransaction *in_progress;	/* the one being decoded, or NULL: it has committed */
+	bool		never_streamed; /* transactions are decoded as a whole */
+	TransactionId whole;		/* none is streamed before this one has ended */
+	XLogRecPtr	whole_until;	/* nor before this position */
 } SyncStream;
 
 /* Decode and commit until the worker is asked to stop. */
 extern void stream_run(SyncStream *stream);
 
-/* Does the lake lack the transaction's changes of a table of the sync?  NULL: it is of no concern. */
+/*
+ * Does the lake lack the transaction's changes of a table of the sync?  NULL:
+ * it is of no concern.  While a transaction runs its end is not known.
+ */
 static inline bool
 sync_table_is_wanted(const SyncTable *table, const ReorderBufferTXN *transaction)
 {
-	return table && !table->deferred && transaction->end_lsn > table->applied;
+	return table && !table->deferred &&
+		(XLogRecPtrIsInvalid(transaction->end_lsn) || transaction->end_lsn > table->applied);
 }
 
 /* apply.c */
 
-/* Append a row to the table's writer. */
+/* Append a row to the table's writer, or to that of the transaction in progress. */
 extern void apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row);
 
 /* Fill in the metadata of a row of the change at work on. */

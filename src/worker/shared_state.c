@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
@@ -127,6 +128,7 @@ sync_entry_init(SyncState *sync, const char *slot, const char *name)
 	sync->commit_time = 0;
 	sync->caught_up = 0;
 	sync->careful = false;
+	sync->whole = InvalidTransactionId;
 	sync->rows = 0;
 	sync->error[0] = '\0';
 }

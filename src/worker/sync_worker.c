@@ -5,6 +5,9 @@
  * When something is to be done about copying (copying.c) the process ends and
  * is started again at once, which takes some milliseconds.
  *
+ * When a transaction that is decoded while it runs (streamed.c) meets what it
+ * cannot do, the process is started again, too.
+ *
  * When columns of a table have changed, or it was dropped, the process also
  * ends, and is started again at once: first to bring all that comes before the change into the
  * lake, then with lake and catalog as the change wants them.  Decoding begins
@@ -38,6 +41,7 @@
 #include "sync/published.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
+#include "sync/streamed.h"
 #include "worker/copying.h"
 #include "worker/shared_state.h"
 #include "worker/worker.h"
@@ -326,6 +330,7 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 	stream->context = worker_context;
 	stream->monitor = &monitor;
 	stream->careful = shared->error[0] != '\0' || shared->careful;
+	stream->whole = shared->whole;
 	stream->sync = sync = load_sync(slot, warehouse);
 	if (sync == NULL)
 	{
@@ -400,6 +405,25 @@ follow_change(const SyncStream *stream, const char *warehouse)
 	LWLockRelease(shared_state->lock);
 }
 
+/* A transaction that runs met what it cannot do: once it has committed it is decoded as a whole. */
+static void
+decode_as_a_whole(const SyncStream *stream)
+{
+	TransactionId xid = streamed_transaction_id(stream);
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(worker_context);
+	error = CopyErrorData();
+	FlushErrorState();
+	ereport(LOG,
+			(errmsg("sync \"%s\" decodes transaction %u when it has committed", stream->sync->name, xid),
+			 errdetail_internal("%s", error->message)));
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->whole = xid;
+	shared->worker.restart = true;
+	LWLockRelease(shared_state->lock);
+}
+
 /* Run the sync to its end, or until a change is to be followed; other errors go on. */
 static void
 run_to_change(const char *slot)
@@ -413,11 +437,13 @@ run_to_change(const char *slot)
 	}
 	PG_CATCH();
 	{
-		if (stream->map == NULL || stream->map->change == NULL || stream->map->change->kind == CHANGE_STOP)
+		if (stream->in_progress)
+			decode_as_a_whole(stream);
+		else if (stream->map == NULL || stream->map->change == NULL || stream->map->change->kind == CHANGE_STOP)
 			PG_RE_THROW();
 	}
 	PG_END_TRY();
-	if (stream->map && stream->map->change)
+	if (stream->map && stream->map->change && !stream->in_progress)
 		follow_change(stream, *warehouse);
 }
 

@@ -259,6 +259,61 @@ test_overwrite(void)
 	CHECK_INT(list_length(scan_delta_entries(table, snapshot)), 7);
 }
 
+/* ---- adopting rows of other writers ---- */
+
+/* Two writers that run beside a third: who is adopted later wins, and its files are written anew only if need be. */
+static void
+test_adopt(void)
+{
+	LakeTable  *table = fixture_key_table();
+	TableWriter *writer = table_writer_open(table, 100000);
+	TableWriter *first = table_writer_open(table, 100000);
+	TableWriter *second = table_writer_open(table, 100000);
+	FixtureRows rows;
+	int			files;
+
+	table_writer_set_lead(first, 1000);
+	table_writer_set_lead(second, 2000);
+	for (int i = 0; i < 50; i++)
+		fixture_append(first, ROW_INSERT, i, 100 + i);
+	table_writer_savepoint(first, 1);
+	fixture_append(first, ROW_INSERT, 500, 500);
+	(void) table_writer_flush(first);
+	table_writer_rollback(first, 1);
+	fixture_append(second, ROW_INSERT, 1, 201);
+	fixture_append(second, ROW_INSERT, 2, 202);
+	(void) table_writer_flush(second);
+	for (int i = 0; i < 60; i++)
+		fixture_append(writer, ROW_INSERT, i, i);
+	files = fixture_count_files(table, "bucket-0", "data-") + fixture_count_files(table, "bucket-1", "data-");
+
+	/* the one that was numbered higher first */
+	table_writer_adopt(writer, second);
+	table_writer_close(second);
+	fixture_append(writer, ROW_INSERT, 2, 302);
+	table_writer_adopt(writer, first);
+	CHECK_INT(table_writer_total_rows(first), 0);
+	table_writer_close(first);
+	fixture_append(writer, ROW_INSERT, 3, 303);
+	CHECK_INT(table_writer_total_rows(writer), 60 + 2 + 1 + 50 + 1);
+	fixture_commit(writer);
+	fixture_read(table, &rows);
+	CHECK_INT(rows.nrows, 60);
+	CHECK_INT(rows.values[1], 101);
+	CHECK_INT(rows.values[2], 102);
+	CHECK_INT(rows.values[3], 303);
+	CHECK_INT(rows.values[55], 55);
+	CHECK_INT(rows.values[500], -1);
+	CHECK(fixture_count_files(table, "bucket-0", "data-") + fixture_count_files(table, "bucket-1", "data-") > files);
+
+	/* the next rows come after all of them */
+	fixture_append(writer, ROW_INSERT, 1, 1);
+	fixture_commit(writer);
+	table_writer_close(writer);
+	fixture_read(table, &rows);
+	CHECK_INT(rows.values[1], 1);
+}
+
 /* ---- manifests ---- */
 
 static List *
@@ -338,6 +393,7 @@ main(void)
 	RUN(test_properties);
 	RUN(test_conflicts);
 	RUN(test_overwrite);
+	RUN(test_adopt);
 	RUN(test_minor_merge);
 	RUN(test_full_merge);
 	return unit_end();
