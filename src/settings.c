@@ -18,6 +18,7 @@ bool		setting_enable_lookup_join = true;
 bool		setting_fresh_reads = false;
 bool		setting_maintenance = true;
 int			setting_maintenance_interval = 10;
+int			setting_orphan_file_interval = 24 * 60 * 60;
 bool		setting_pushdown = true;
 int			setting_sync_lag_limit = 60;
 int			setting_sync_memory = 128 * 1024;
@@ -133,6 +134,17 @@ define_worker_settings(void)
 							10,
 							1,
 							24 * 60 * 60,
+							PGC_SIGHUP,
+							GUC_UNIT_S,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamhouse.orphan_file_interval",
+							"Time between two removals of a lake table's orphan files, which are older than a day.",
+							"0: they are not removed in the background.",
+							&setting_orphan_file_interval,
+							24 * 60 * 60,
+							0,
+							30 * 24 * 60 * 60,
 							PGC_SIGHUP,
 							GUC_UNIT_S,
 							NULL, NULL, NULL);

@@ -30,6 +30,9 @@ extern bool setting_maintenance;
 /* streamhouse.maintenance_interval, in seconds. */
 extern int	setting_maintenance_interval;
 
+/* streamhouse.orphan_file_interval, in seconds; 0: never. */
+extern int	setting_orphan_file_interval;
+
 /* streamhouse.pushdown: filter in the lake's reader, not only in the executor. */
 extern bool setting_pushdown;
 

@@ -16,7 +16,6 @@
 #include "sync/sync_catalog.h"
 #include "worker/shared_state.h"
 
-#define ORPHAN_AGE_MS (24 * 60 * 60 * INT64CONST(1000))
 #define COMPACT_USER "streamhouse_compact"
 #define UNIX_EPOCH_MICROS ((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
@@ -153,6 +152,8 @@ phase_name(MaintenancePhase phase)
 			return "compacting";
 		case MAINTENANCE_EXPIRING:
 			return "expiring";
+		case MAINTENANCE_CLEANING:
+			return "removing orphan files";
 	}
 	return NULL;				/* keep compiler quiet */
 }

@@ -52,6 +52,9 @@ typedef struct ExpireResult
  */
 extern ExpireResult lake_expire_snapshots(LakeTable *table, int64 retain_max, int64 retain_min, int64 older_than);
 
+/* Orphan files younger than this are left alone unless somebody asks for it. */
+#define ORPHAN_AGE_MS (24 * 60 * 60 * INT64CONST(1000))
+
 typedef struct OrphanResult
 {
 	int64		files;			/* removed, or found */

@@ -1,6 +1,6 @@
 /*
  * maintenance.c
- *		The maintenance worker of a database: compaction and expiration.
+ *		The maintenance worker of a database: compaction, expiration, clean-up.
  *
  * Each round looks at every lake table that the database knows of, by a
  * foreign table or by a sync.  A table's error costs that table one round.
@@ -26,6 +26,7 @@
 #include "utils/wait_event.h"
 
 #include "fdw/fdw.h"
+#include "lake/clock.h"
 #include "lake/maintain.h"
 #include "settings.h"
 #include "sync/sync_catalog.h"
@@ -53,6 +54,7 @@ typedef struct TableMemory
 {
 	char		label[LABEL_LENGTH];	/* hash key */
 	int64		settled;		/* newest snapshot for which no compaction was due */
+	TimestampTz cleaned;		/* when orphan files were removed last, or would have been */
 	uint32		error_hash;		/* of the last error logged; 0: none */
 } TableMemory;
 
@@ -135,6 +137,26 @@ expire_snapshots(LakeTable *table)
 }
 
 static void
+log_orphan(const char *path, void *arg)
+{
+	ereport(LOG,
+			(errmsg("removing orphan file \"%s\"", path)));
+}
+
+static void
+remove_orphans_if_due(LakeTable *table, TableMemory *memory)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (setting_orphan_file_interval == 0 ||
+		now < memory->cleaned + setting_orphan_file_interval * USECS_PER_SEC)
+		return;
+	memory->cleaned = now;
+	set_work(MAINTENANCE_CLEANING, table->name);
+	(void) lake_remove_orphan_files(table, clock_millis() - ORPHAN_AGE_MS, false, log_orphan, NULL);
+}
+
+static void
 maintain_table(const TableAddress *address, TableMemory *memory)
 {
 	LakeTable  *table = lake_table_open(address->warehouse, address->database, address->table, true);
@@ -145,6 +167,7 @@ maintain_table(const TableAddress *address, TableMemory *memory)
 	compact_if_due(table, memory);
 	options_check_expirable(table->schema, table->options, table->name);
 	expire_snapshots(table);
+	remove_orphans_if_due(table, memory);
 }
 
 /*
@@ -177,6 +200,10 @@ remember_table(const char *label)
 	if (!found)
 	{
 		memory->settled = -1;
+		/* not all tables at the same time */
+		memory->cleaned = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													  -(int64) (hash_bytes((const unsigned char *) label, strlen(label)) %
+																Max(setting_orphan_file_interval, 1)) * 1000);
 		memory->error_hash = 0;
 	}
 	return memory;

@@ -88,7 +88,8 @@ typedef enum MaintenancePhase
 {
 	MAINTENANCE_IDLE,
 	MAINTENANCE_COMPACTING,
-	MAINTENANCE_EXPIRING
+	MAINTENANCE_EXPIRING,
+	MAINTENANCE_CLEANING
 } MaintenancePhase;
 
 typedef struct DatabaseState

@@ -89,6 +89,22 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM lake.left_alone}), '28', 
 	}
 }
 
+# the worker does it too
+{
+	my $orphan = "$lake/d.db/auto/bucket-0/data-0-0.parquet";
+	append_to_file($orphan, 'x');
+	utime(time - 2 * 24 * 60 * 60, time - 2 * 24 * 60 * 60, $orphan);
+	sleep 3;
+	ok(-e $orphan, 'once a day by default');
+	$node->append_conf('postgresql.conf', 'streamhouse.orphan_file_interval = 1');
+	$node->reload;
+	my $tries = 0;
+	sleep 1 while (-e $orphan && $tries++ < 60);
+	ok(!-e $orphan, 'an old orphan file is removed in the background');
+	like(slurp_file($node->logfile), qr/removing orphan file "\Q$orphan\E"/, 'and the log tells');
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM lake.auto}), '28', 'the rows are the same');
+}
+
 # privileges and wrong arguments
 $node->safe_psql('postgres', q{
 	CREATE ROLE reader;
