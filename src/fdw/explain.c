@@ -225,7 +225,7 @@ explain_ahead(ForeignTableScan *scan, ExplainState *es)
 	ScanPlan   *plan = foreign_scan_plan(scan, NULL, NIL, &predicate);
 	int64		known_files = 0;
 
-	if (scan->aggregates != NULL)
+	if (scan->aggregates != NULL && !scan->has_parameters)
 		known_files = aggregate_scan_count_known(scan, plan->splits, predicate);
 	MemoryContextSwitchTo(old_context);
 	explain_counters(&plan->counters, es);
