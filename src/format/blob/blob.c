@@ -168,7 +168,11 @@ blob_next(FormatReader *base)
 	base->first_row += base->nrows;
 	base->nrows = 0;
 	while (base->nrows < BATCH_ROWS && base->first_row + base->nrows < base->file_rows && bytes < BATCH_BYTES)
-		bytes += Max(reader->lengths[base->first_row + base->nrows++], 0);
+	{
+		int64		length = reader->lengths[base->first_row + base->nrows++];
+
+		bytes += Max(length, 0);
+	}
 	if (base->nrows == 0)
 		return false;
 	if (reader->counters != NULL)
