@@ -146,12 +146,9 @@ cast_is_printable(const DataType *type)
 
 static bool append_nested(StringInfo text, const DataType *type, NestedView nested);
 
-/* Timestamps with local time zone as of UTC */
 static bool
 append_value(StringInfo text, const DataType *type, const Scalar *value)
 {
-	DataType	shown = *type;
-
 	if (value->isnull)
 	{
 		appendStringInfoString(text, "null");
@@ -159,9 +156,7 @@ append_value(StringInfo text, const DataType *type, const Scalar *value)
 	}
 	if (type_is_nested(type))
 		return append_nested(text, type, value->v.nested);
-	if (shown.root == TYPE_TIMESTAMP_LTZ)
-		shown.root = TYPE_TIMESTAMP;
-	return value_to_text(text, &shown, value, VALUE_TEXT_CAST);
+	return value_to_text(text, type, value, VALUE_TEXT_CAST_UTC);
 }
 
 static bool

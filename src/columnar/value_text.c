@@ -151,7 +151,7 @@ append_timestamp(StringInfo out, const DataType *type, const Scalar *value, Valu
 	split_timestamp(type, value, &days, &second, &nanos);
 	if (style == VALUE_TEXT_LEGACY)
 		append_iso_timestamp(out, days, second, nanos);
-	else if (type->root == TYPE_TIMESTAMP_LTZ)
+	else if (type->root == TYPE_TIMESTAMP_LTZ && style == VALUE_TEXT_CAST)
 		return false;			/* in the time zone of whoever wrote it */
 	else
 		append_sql_timestamp(out, days, second, nanos, type->precision);
@@ -312,7 +312,7 @@ value_to_text(StringInfo out, const DataType *type, const Scalar *value, ValueTe
 		case TYPE_BINARY:
 		case TYPE_VARBINARY:
 			/* the legacy text is the address of a Java object */
-			return style == VALUE_TEXT_CAST && append_bytes(out, value->v.bytes);
+			return style != VALUE_TEXT_LEGACY && append_bytes(out, value->v.bytes);
 		case TYPE_DATE:
 			if (style == VALUE_TEXT_LEGACY)
 				appendStringInfo(out, "%d", value->v.i32);

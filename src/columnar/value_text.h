@@ -13,7 +13,8 @@
 typedef enum ValueTextStyle
 {
 	VALUE_TEXT_LEGACY,			/* toString() of Java's internal value: dates are numbers */
-	VALUE_TEXT_CAST				/* cast to STRING */
+	VALUE_TEXT_CAST,			/* cast to STRING */
+	VALUE_TEXT_CAST_UTC			/* the same, where the time zone is always UTC */
 } ValueTextStyle;
 
 /*

@@ -91,7 +91,8 @@ static void
 append_partition(StringInfo out, const LakeTable *table, BytesView partition, bool escape)
 {
 	int			nkeys = table->schema->npartition_keys;
-	ValueTextStyle style = escape && table->options->partition_legacy_name ? VALUE_TEXT_LEGACY : VALUE_TEXT_CAST;
+	/* Java names a folder by the time zone of the process that writes; here it is always UTC */
+	ValueTextStyle style = escape && table->options->partition_legacy_name ? VALUE_TEXT_LEGACY : VALUE_TEXT_CAST_UTC;
 	Scalar	   *values = (Scalar *) palloc(Max(nkeys, 1) * sizeof(Scalar));
 	StringInfoData text;
 

@@ -188,6 +188,20 @@ scan_live_entries(LakeTable *table, const LakeSnapshot *snapshot, EntryFilter fi
 	return scan.live;
 }
 
+void
+scan_manifest_entries(LakeTable *table, const LakeSnapshot *snapshot, ManifestEntryCallback callback, void *arg)
+{
+	ListCell   *cell;
+
+	if (snapshot == NULL)
+		return;
+	foreach(cell, snapshot_manifests(table, snapshot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		manifest_read(table->location, lfirst(cell), callback, arg);
+	}
+}
+
 typedef struct EntryList
 {
 	MemoryContext context;
@@ -372,7 +386,7 @@ has_all_columns(LakeTable *table, const DataFileMeta *file)
 
 	for (int i = 0; i < schema->nfields; i++)
 	{
-		bool		found = false;
+		bool		found = FIELD_ID_IS_OF_VIEW(schema->fields[i].id);
 		ListCell   *cell;
 
 		foreach(cell, file->write_cols)

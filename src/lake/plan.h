@@ -85,6 +85,9 @@ extern ScanCandidates *scan_candidates(LakeTable *table, const ScanRequest *requ
 typedef bool (*EntryFilter) (const ManifestEntry *entry, void *arg);
 extern List *scan_live_entries(LakeTable *table, const LakeSnapshot *snapshot, EntryFilter filter, void *arg);
 
+/* Each entry of a snapshot's manifests, added and deleted, as it is; it lives only for the call. */
+extern void scan_manifest_entries(LakeTable *table, const LakeSnapshot *snapshot, ManifestEntryCallback callback, void *arg);
+
 /* The entries of a snapshot's delta, as they are. */
 extern List *scan_delta_entries(LakeTable *table, const LakeSnapshot *snapshot);
 

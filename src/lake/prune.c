@@ -435,6 +435,23 @@ field_by_id(const TableSchema *schema, int32 id)
 	return -1;
 }
 
+/* Of the row numbers that compaction stores behind the columns. */
+static const DataType row_number_type = {.root = TYPE_BIGINT, .nullable = true, .physical = PHYSICAL_INT64};
+
+/* Does a file that lists its columns have all of its schema, in order, maybe others behind them? */
+static bool
+begins_with_all_columns(LakeTable *table, const DataFileMeta *file)
+{
+	const TableSchema *schema = lake_table_schema(table, file->schema_id);
+
+	if (list_length(file->write_cols) < schema->nfields)
+		return false;
+	for (int i = 0; i < schema->nfields; i++)
+		if (strcmp(list_nth(file->write_cols, i), schema->fields[i].name) != 0)
+			return false;
+	return true;
+}
+
 /*
  * The columns that the file's value statistics are about, as types in their
  * order, and the place of one field among them (-1: not there).
@@ -445,9 +462,10 @@ locate_value_statistics(const DataFileMeta *file, const TableSchema *schema, int
 {
 	int			place = -1;
 	int			count = 0;
+	List	   *names = file->has_value_stats_cols ? file->value_stats_cols : file->write_cols;
 	ListCell   *cell;
 
-	if (!file->has_value_stats_cols)
+	if (!file->has_value_stats_cols && !file->has_write_cols)
 	{
 		*types = palloc(Max(schema->nfields, 1) * sizeof(DataType *));
 		for (int i = 0; i < schema->nfields; i++)
@@ -455,17 +473,17 @@ locate_value_statistics(const DataFileMeta *file, const TableSchema *schema, int
 		*ncolumns = schema->nfields;
 		return field;
 	}
-	*types = palloc(Max(list_length(file->value_stats_cols), 1) * sizeof(DataType *));
-	foreach(cell, file->value_stats_cols)
+	*types = palloc(Max(list_length(names), 1) * sizeof(DataType *));
+	foreach(cell, names)
 	{
 		int			column = schema_field(schema, lfirst(cell));
 
-		/* statistics that name unknown columns cannot be decoded */
-		if (column < 0)
+		/* of numbers of rows there may be statistics, too; those that name unknown columns cannot be decoded */
+		if (column < 0 && file->has_value_stats_cols)
 			return -1;
 		if (column == field)
 			place = count;
-		(*types)[count++] = schema->fields[column].type;
+		(*types)[count++] = column >= 0 ? schema->fields[column].type : &row_number_type;
 	}
 	*ncolumns = count;
 	return place;
@@ -506,9 +524,6 @@ file_value_statistics(LakeTable *table, const DataFileMeta *file, int field, Col
 		out->null_count = file->row_count;
 		return true;
 	}
-	/* bounds of files that list their columns may be of others */
-	if (file->has_write_cols && !file->has_value_stats_cols)
-		return false;
 	/* bounds of most other types do not order as ours */
 	file_type = schema->fields[file_field].type;
 	if (cast_is_identity(file_type, wanted->type))
@@ -531,6 +546,12 @@ file_column_statistics(LakeTable *table, const DataFileMeta *file, int field, Co
 			drop_orc_bounds(table, file, table->key_types[i], out);
 			return known;
 		}
+	}
+	/* other files have the other columns of the rows, and maybe newer values */
+	if (file->has_write_cols && (table->options->data_evolution || !begins_with_all_columns(table, file)))
+	{
+		memset(out, 0, sizeof(*out));
+		return false;
 	}
 	return file_value_statistics(table, file, field, out);
 }

@@ -47,7 +47,7 @@ row_text(BytesView row, const DataType *const *types, int nfields, const char *b
 static char *
 partition_row_text(const LakeTable *table, BytesView partition)
 {
-	return row_text(partition, table->partition_types, table->schema->npartition_keys, "{}", VALUE_TEXT_CAST,
+	return row_text(partition, table->partition_types, table->schema->npartition_keys, "{}", VALUE_TEXT_CAST_UTC,
 					table->name);
 }
 
@@ -78,6 +78,26 @@ sorted_fields(const TableSchema *schema)
 	return fields;
 }
 
+/* Are the file's statistics about a field of the table?  Those that name their columns are about all. */
+static bool
+statistics_have_field(LakeTable *table, const DataFileMeta *file, const DataField *field)
+{
+	const TableSchema *schema = lake_table_schema(table, file->schema_id);
+	ListCell   *cell;
+
+	if (!file->has_write_cols || file->has_value_stats_cols)
+		return true;
+	for (int i = 0; i < schema->nfields; i++)
+	{
+		if (schema->fields[i].id != field->id)
+			continue;
+		foreach(cell, file->write_cols)
+			if (strcmp(lfirst(cell), schema->fields[i].name) == 0)
+				return true;
+	}
+	return false;
+}
+
 /* One kind of statistics of all fields as "{field=value, ...}". */
 static char *
 statistics_text(LakeTable *table, const DataFileMeta *file, StatisticsPart part)
@@ -87,14 +107,18 @@ statistics_text(LakeTable *table, const DataFileMeta *file, StatisticsPart part)
 	StringInfoData out;
 
 	initStringInfo(&out);
+	appendStringInfoChar(&out, '{');
 	for (int i = 0; i < schema->nfields; i++)
 	{
 		const DataField *field = &schema->fields[fields[i]];
 		ColumnStatistics statistics = {0};
 		Scalar		value = {.isnull = true};
-		bool		known = file_value_statistics(table, file, fields[i], &statistics);
+		bool		known;
 
-		appendStringInfo(&out, "%s%s=", i > 0 ? ", " : "{", field->name);
+		if (!statistics_have_field(table, file, field))
+			continue;
+		known = file_value_statistics(table, file, fields[i], &statistics);
+		appendStringInfo(&out, "%s%s=", out.len > 1 ? ", " : "", field->name);
 		if (part == PART_NULLS && known && statistics.has_null_count)
 		{
 			appendStringInfo(&out, INT64_FORMAT, statistics.null_count);
@@ -106,7 +130,7 @@ statistics_text(LakeTable *table, const DataFileMeta *file, StatisticsPart part)
 			value = statistics.max;
 		append_value(&out, field->type, &value, VALUE_TEXT_LEGACY);
 	}
-	appendStringInfoString(&out, schema->nfields > 0 ? "}" : "{}");
+	appendStringInfoChar(&out, '}');
 	return out.data;
 }
 
@@ -125,10 +149,17 @@ file_source_text(FileSource source)
 	return NULL;
 }
 
+static bool
+has_bucket(const ManifestEntry *entry, void *arg)
+{
+	return entry->bucket >= 0;
+}
+
+/* Without those whose rows wait for a bucket, as a scan. */
 static List *
 list_files(SystemSource *source)
 {
-	return scan_live_entries(source->table, source->snapshot, NULL, NULL);
+	return scan_live_entries(source->table, source->snapshot, has_bucket, NULL);
 }
 
 /* What both tables of files begin with. */
@@ -290,11 +321,19 @@ const SystemTable system_manifests = {
 	"manifests", lengthof(manifest_columns), manifest_columns, list_manifests, fill_manifest
 };
 
-static int
-compare_entries(const ListCell *a, const ListCell *b)
+typedef struct GroupScan
 {
-	const ManifestEntry *x = lfirst(a);
-	const ManifestEntry *y = lfirst(b);
+	MemoryContext context;
+	bool		by_bucket;
+	FileGroup  *last;			/* neighbours are mostly of one group */
+	List	   *groups;			/* FileGroup *, some of them in parts */
+} GroupScan;
+
+static int
+compare_groups(const ListCell *a, const ListCell *b)
+{
+	const FileGroup *x = lfirst(a);
+	const FileGroup *y = lfirst(b);
 	int			order = memcmp(x->partition.data, y->partition.data,
 							   Min(x->partition.length, y->partition.length));
 
@@ -306,44 +345,86 @@ compare_entries(const ListCell *a, const ListCell *b)
 }
 
 static bool
-same_group(const FileGroup *group, const ManifestEntry *entry, bool by_bucket)
+is_of_group(const FileGroup *group, BytesView partition, int32 bucket)
 {
-	return group != NULL && (!by_bucket || group->bucket == entry->bucket) &&
-		group->partition.length == entry->partition.length &&
-		memcmp(group->partition.data, entry->partition.data, entry->partition.length) == 0;
+	return group != NULL && group->bucket == bucket && group->partition.length == partition.length &&
+		memcmp(group->partition.data, partition.data, partition.length) == 0;
+}
+
+static void
+add_to_group(const ManifestEntry *entry, void *arg)
+{
+	GroupScan  *scan = arg;
+	const DataFileMeta *file = entry->file;
+	int			sign = entry->kind == FILE_ADD ? 1 : -1;
+	int32		bucket = scan->by_bucket ? entry->bucket : 0;
+	FileGroup  *group = scan->last;
+
+	/* rows that wait for a bucket are in no partition yet */
+	if (!scan->by_bucket && entry->bucket < 0)
+		return;
+	if (!is_of_group(group, entry->partition, bucket))
+	{
+		MemoryContext old = MemoryContextSwitchTo(scan->context);
+		char	   *partition = palloc(entry->partition.length);
+
+		group = scan->last = palloc0(sizeof(FileGroup));
+		memcpy(partition, entry->partition.data, entry->partition.length);
+		group->partition.data = partition;
+		group->partition.length = entry->partition.length;
+		group->bucket = bucket;
+		scan->groups = lappend(scan->groups, group);
+		MemoryContextSwitchTo(old);
+	}
+	group->record_count += sign * file->row_count;
+	group->bytes += sign * file->file_size;
+	group->files += sign;
+	if (file->has_creation_time && (!group->has_time || file->creation_time > group->time))
+	{
+		group->has_time = true;
+		group->time = file->creation_time;
+	}
+}
+
+/* Parts of one group follow each other: sum them up, and leave out what has no files any more. */
+static List *
+unite_groups(List *parts)
+{
+	List	   *groups = NIL;
+	FileGroup  *group = NULL;
+	ListCell   *cell;
+
+	foreach(cell, parts)
+	{
+		FileGroup  *part = lfirst(cell);
+
+		if (!is_of_group(group, part->partition, part->bucket))
+		{
+			if (group != NULL && group->files > 0)
+				groups = lappend(groups, group);
+			group = part;
+			continue;
+		}
+		group->record_count += part->record_count;
+		group->bytes += part->bytes;
+		group->files += part->files;
+		if (part->has_time && (!group->has_time || part->time > group->time))
+		{
+			group->has_time = true;
+			group->time = part->time;
+		}
+	}
+	return group != NULL && group->files > 0 ? lappend(groups, group) : groups;
 }
 
 List *
 system_file_groups(LakeTable *table, const LakeSnapshot *snapshot, bool by_bucket)
 {
-	List	   *entries = scan_live_entries(table, snapshot, NULL, NULL);
-	List	   *groups = NIL;
-	FileGroup  *group = NULL;
-	ListCell   *cell;
+	GroupScan	scan = {.context = CurrentMemoryContext, .by_bucket = by_bucket};
 
-	list_sort(entries, compare_entries);
-	foreach(cell, entries)
-	{
-		const ManifestEntry *entry = lfirst(cell);
-		const DataFileMeta *file = entry->file;
-
-		if (!same_group(group, entry, by_bucket))
-		{
-			group = palloc0(sizeof(FileGroup));
-			group->partition = entry->partition;
-			group->bucket = entry->bucket;
-			groups = lappend(groups, group);
-		}
-		group->record_count += file->row_count;
-		group->bytes += file->file_size;
-		group->files++;
-		if (file->has_creation_time && (!group->has_time || file->creation_time > group->time))
-		{
-			group->has_time = true;
-			group->time = file->creation_time;
-		}
-	}
-	return groups;
+	scan_manifest_entries(table, snapshot, add_to_group, &scan);
+	list_sort(scan.groups, compare_groups);
+	return unite_groups(scan.groups);
 }
 
 static void
@@ -485,7 +566,8 @@ fill_index(SystemSource *source, void *item, Scalar *values)
 	system_set_text(&values[3], entry->file_name);
 	system_set_int64(&values[4], entry->file_size);
 	system_set_int64(&values[5], entry->row_count);
-	if (entry->ranges != NIL)
+	/* without a vector it is an empty array */
+	if (strcmp(entry->index_type, INDEX_DELETION_VECTORS) == 0)
 		set_ranges(source->types[6], &values[6], entry->ranges);
 	return true;
 }

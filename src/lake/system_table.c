@@ -161,7 +161,8 @@ open_binlog(LakeTable *base)
 		type = type_make(TYPE_ARRAY, 0, 0, true);
 		type->nchildren = 1;
 		type->children = palloc0(sizeof(DataField));
-		type->children[0].type = schema.fields[i].type;
+		/* of blobs there are no arrays in files, of bytes there are */
+		type->children[0].type = schema.fields[i].type->root == TYPE_BLOB ? type_parse_atomic("BYTES") : schema.fields[i].type;
 		schema.fields[i].type = type;
 	}
 	/* rows are no longer found by a key, nor laid out by what the options say of columns */

@@ -83,7 +83,7 @@ extern void system_set_int64(Scalar *value, int64 number);
 extern void system_set_int32(Scalar *value, int32 number);
 extern void system_set_texts(const DataType *type, Scalar *value, List *texts); /* char *: of an array */
 
-/* Sums over the live files of a partition, or a bucket */
+/* Sums over the live files of a partition, or a bucket. */
 typedef struct FileGroup
 {
 	BytesView	partition;
@@ -92,7 +92,7 @@ typedef struct FileGroup
 	int64		bytes;
 	int64		files;
 	bool		has_time;
-	int64		time;			/* of its newest file */
+	int64		time;			/* of the newest file that manifests name, a deleted one maybe */
 } FileGroup;
 
 extern List *system_file_groups(LakeTable *table, const LakeSnapshot *snapshot, bool by_bucket);
