@@ -18,7 +18,7 @@ class Java:
     def __init__(self, classpath, warehouse):
         self.warehouse = warehouse
         self.process = subprocess.Popen(
-            ["java", "-XX:+UseSerialGC", "-Xmx1g", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8",
+            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8",
              "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED",
              "-cp", classpath, "streamhouse.interop.Judge"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
@@ -102,9 +102,9 @@ class Sql:
         return [r[0] for r in self.run(
             "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum", (relation,))]
 
-    def rows(self, relation, types, where=""):
-        select = ", ".join(('to_jsonb("%s")::text' if is_nested(t) else '"%s"::text') % c.replace('"', '""')
-                           for c, t in zip(self.columns(relation), types))
+    def rows(self, relation, types, where="", names=None):
+        columns = [c for c in self.columns(relation) if names is None or c in names]
+        select = ", ".join(('to_jsonb("%s")::text' if is_nested(t) else '"%s"::text') % c.replace('"', '""') for c, t in zip(columns, types))
         rows = self.run("SELECT %s FROM %s %s" % (select, relation, where))
         return sorted_rows([[plain(v, t) for v, t in zip(row, types)] for row in rows])
 
@@ -132,11 +132,13 @@ def plain(value, kind):
         return format(Decimal(value), "f")
     if kind == "CHAR":
         return value.rstrip(" ")
-    if kind in ("BINARY", "VARBINARY", "BYTES"):
+    if kind in ("BINARY", "VARBINARY", "BYTES", "BLOB"):
         return value[2:] if value.startswith("\\x") else value
     if kind == "TIME":
         head, _, fraction = value.partition(".")
         return head + "." + fraction.ljust(3, "0")[:3]
+    if kind in ("VARCHAR", "STRING"):
+        return value.removeprefix("file:")  # of locations: Java knows them as URIs
     if kind.startswith("TIMESTAMP"):
         value = value.replace("T", " ").removesuffix("+00").removesuffix("+00:00")
         head, _, fraction = value.partition(".")

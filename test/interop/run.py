@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Interoperability: streamhouse, Paimon's Java library and pypaimon read and write the same tables.
 
-run.py --dsn DSN --warehouse FOLDER --classpath CP [--only REGEX]
+run.py --dsn DSN --warehouse FOLDER --classpath CP [--only TESTS[/TABLES]]
+--only takes regular expressions: of names of tests, and of the tables of those that take a list.
 Prints "ok - ..." and "not ok - ..." lines, and at the end "N passed, N failed".
 """
 import argparse
@@ -14,52 +15,27 @@ from random import Random
 
 import psycopg2
 
+from java_tables import JavaTables
 from judges import Java, Python, Sql, is_nested, plain, sorted_rows
-
-TYPES = [
-    ("b", "BOOLEAN", "boolean"), ("ti", "TINYINT", "smallint"), ("si", "SMALLINT", "smallint"), ("i", "INT", "integer"),
-    ("bi", "BIGINT", "bigint"), ("f", "FLOAT", "real"), ("d", "DOUBLE", "double precision"),
-    ("d9", "DECIMAL(9, 2)", "numeric(9,2)"), ("d18", "DECIMAL(18, 4)", "numeric(18,4)"), ("d38", "DECIMAL(38, 10)", "numeric(38,10)"),
-    ("c", "CHAR(5)", "character(5)"), ("vc", "VARCHAR(20)", "character varying(20)"), ("s", "STRING", "text"),
-    ("by", "BYTES", "bytea"), ("da", "DATE", "date"), ("t", "TIME(3)", "time(3)"),
-    ("ts3", "TIMESTAMP(3)", "timestamp(3)"), ("ts6", "TIMESTAMP(6)", "timestamp(6)"),
-    ("lz3", "TIMESTAMP(3) WITH LOCAL TIME ZONE", "timestamptz(3)"), ("lz6", "TIMESTAMP(6) WITH LOCAL TIME ZONE", "timestamptz(6)"),
-]
-COLUMNS = ["id"] + [n for n, _, _ in TYPES]
-PAIMON = ["INT"] + [t for _, t, _ in TYPES]
-
-# A row a line: plain, extremes, smallest, unicode and empty, nulls, not-a-number.
-VALUES = [
-    ["true", "1", "2", "3", "4", "1.5", "2.25", "12.34", "1234.5678", "1234567890.0123456789", "abc", "variable", "text",
-     "00ff10", "2024-02-29", "12:34:56.789", "2024-02-29 12:34:56.789", "2024-02-29 12:34:56.789012",
-     "2024-02-29 12:34:56.789", "2024-02-29 12:34:56.789012"],
-    ["true", "127", "32767", "2147483647", "9223372036854775807", "3.4028235e38", "1.7976931348623157e308", "9999999.99",
-     "99999999999999.9999", "9999999999999999999999999999.9999999999", "zzzzz", "z" * 20, "z" * 300, "ff" * 40, "9999-12-31",
-     "23:59:59.999", "9999-12-31 23:59:59.999", "9999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999", "9999-12-31 23:59:59.999999"],
-    ["false", "-128", "-32768", "-2147483648", "-9223372036854775808", "-3.4028235e38", "-1.7976931348623157e308", "-9999999.99",
-     "-99999999999999.9999", "-9999999999999999999999999999.9999999999", "A", "", "", "", "0001-01-01", "00:00:00", "1900-01-01 00:00:00.001",
-     "1900-01-01 00:00:00.000001", "1900-01-01 00:00:00.001", "1900-01-01 00:00:00.000001"],
-    ["false", "0", "0", "0", "0", "0", "-0.0", "0.00", "0.0000", "0.0000000001", "äöü", "数据湖流式仓库", "😀🚀🌍🐘 \t\n\"\\'", "00", "1970-01-01",
-     "00:00:00.001", "1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", "1969-12-31 23:59:59.999999"],
-    [None] * len(TYPES),
-    ["true", "5", "5", "5", "5", "NaN", "NaN", "5.00", "5.0000", "5.0000000000", "x", "x", "x", "05", "2005-05-05", "05:05:05",
-     "2005-05-05 05:05:05", "2005-05-05 05:05:05", "2005-05-05 05:05:05", "2005-05-05 05:05:05"],
-    ["true", "6", "6", "6", "6", "Infinity", "-Infinity", "6.00", "6.0000", "6.0000000000", "y", "y", "y", "06", "1582-10-15", "06:06:06",
-     "2006-06-06 06:06:06", "2006-06-06 06:06:06", "2006-06-06 06:06:06", "2006-06-06 06:06:06"],
-]
+from values import COLUMNS, PAIMON, TYPES, VALUES
 
 
-class Tests:
+class Tests(JavaTables):
     def __init__(self, options):
         self.warehouse = options.warehouse
         self.java = Java(options.classpath, options.warehouse)
         self.python = Python(options.warehouse)
         self.sql = Sql(options.dsn)
-        self.only = options.only
+        self.only, _, self.only_table = options.only.partition("/")
         self.passed = self.failed = 0
         self.sql.run("DROP SCHEMA IF EXISTS interop CASCADE; CREATE EXTENSION IF NOT EXISTS streamhouse;"
                      "DROP SERVER IF EXISTS interop CASCADE; CREATE SCHEMA interop;")
+        self.maintenance("off")  # it would commit between the steps of the others
         self.sql.run("CREATE SERVER interop FOREIGN DATA WRAPPER streamhouse OPTIONS (warehouse '%s')" % self.warehouse)
+
+    def maintenance(self, setting):
+        self.sql.run("ALTER SYSTEM SET streamhouse.maintenance TO %s" % setting)
+        self.sql.run("SELECT pg_reload_conf()")
 
     def check(self, what, fault):
         """fault is empty when all is well."""
@@ -104,6 +80,7 @@ class Tests:
                 self.check(name, traceback.format_exc())
                 if self.sql.connection.closed:
                     self.sql.connection = self.sql.connect()
+        self.maintenance("DEFAULT")
         self.java.close()
         print("%d passed, %d failed" % (self.passed, self.failed))
         return 1 if self.failed else 0

@@ -14,6 +14,8 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.Blob;
+import org.apache.paimon.data.BlobData;
 import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericArray;
 import org.apache.paimon.data.GenericMap;
@@ -50,6 +52,8 @@ final class Values {
             case BINARY:
             case VARBINARY:
                 return HexFormat.of().formatHex((byte[]) value);
+            case BLOB:
+                return HexFormat.of().formatHex(((Blob) value).toData());
             case DECIMAL:
                 return ((Decimal) value).toBigDecimal().toPlainString();
             case DATE:
@@ -147,6 +151,8 @@ final class Values {
             case BINARY:
             case VARBINARY:
                 return HexFormat.of().parseHex(text);
+            case BLOB:
+                return new BlobData(HexFormat.of().parseHex(text));
             case DECIMAL:
                 return Decimal.fromBigDecimal(new BigDecimal(text), ((DecimalType) type).getPrecision(), ((DecimalType) type).getScale());
             case DATE:
