@@ -74,7 +74,8 @@ class Bench:
         return self.cursor.fetchone()[0]
 
     def pgbench(self, *arguments):
-        out = subprocess.run([self.options.bin + "/pgbench", "-n"] + list(arguments) + [self.options.dsn], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run([self.options.bin + "/pgbench", "-n"] + list(arguments) + [self.options.dsn], capture_output=True, text=True, check=True,
+                             env=dict(os.environ, PGOPTIONS="-c synchronous_commit=off")).stdout
         return float([line for line in out.splitlines() if line.startswith("tps")][0].split()[2])
 
     # ---- what a sync costs the source ----
@@ -141,8 +142,9 @@ class Bench:
 
     def fresh_at(self, interval, rate):
         name = "fresh_%d_%s" % (rate, interval.replace(" ", ""))
-        self.run("CREATE TABLE {0} (id bigint PRIMARY KEY, at timestamptz, note text); CREATE PUBLICATION {0} FOR TABLE {0}".format(name))
-        self.run("CALL streamhouse.create_sync('{0}', '{0}', 'lake', 'fresh', flush_interval => '{1}'); CALL streamhouse.wait_for_sync('{0}')".format(name, interval))
+        self.run("DROP PUBLICATION IF EXISTS {0}; DROP TABLE IF EXISTS {0}; CREATE TABLE {0} (id bigint PRIMARY KEY, at timestamptz, note text); CREATE PUBLICATION {0} FOR TABLE {0}".format(name))
+        self.run("CALL streamhouse.create_sync('{0}', '{0}', 'lake', 'fresh', flush_interval => '{1}')".format(name, interval))
+        self.run("CALL streamhouse.wait_for_sync('%s')" % name)
         pids = sync_processes(self.cursor)
         before, start, commits, most = cpu(pids), time.time(), [], 0
         number = 0
