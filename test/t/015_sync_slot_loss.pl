@@ -155,6 +155,7 @@ SKIP:
 {
 	my $small = $ENV{STREAMHOUSE_SMALL_DISK};
 	skip 'STREAMHOUSE_SMALL_DISK names no small file system', 2 unless $small;
+	remove_tree("$small/sync.db");
 	sql(qq{
 		CREATE TABLE full_disk (id int PRIMARY KEY, v text);
 		INSERT INTO full_disk VALUES (1, 'one');
