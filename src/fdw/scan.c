@@ -28,6 +28,9 @@
 /* Enough to pay for the calls; Datums of a dozen columns still fit into a core's first cache. */
 #define LARGEST_SLICE_ROWS 256
 
+/* Added to arrays of a column: without it those of all columns would compete for the same places in the cache. */
+#define CACHE_LINE_BYTES 64
+
 /* A slice that takes more memory makes the next one smaller. */
 #define SLICE_MEMORY (8 * 1024 * 1024)
 
@@ -83,8 +86,8 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 		scan->projection[scan->ncolumns] = field;
 		column = &scan->columns[scan->ncolumns++];
 		column->attribute = i;
-		column->values = palloc(BATCH_ROWS * sizeof(Datum));
-		column->isnull = palloc(BATCH_ROWS * sizeof(bool));
+		column->values = palloc(LARGEST_SLICE_ROWS * sizeof(Datum) + CACHE_LINE_BYTES);
+		column->isnull = palloc(LARGEST_SLICE_ROWS * sizeof(bool) + CACHE_LINE_BYTES);
 		column->decoder = palloc(sizeof(ColumnDecoder));
 		column_decoder_init(column->decoder, RelationGetRelationName(foreign->relation),
 							NameStr(attribute->attname), foreign->table->schema->fields[field].type,

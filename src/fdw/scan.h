@@ -19,7 +19,7 @@
 typedef struct ScanColumn
 {
 	int			attribute;		/* attribute number - 1 */
-	Datum	   *values;			/* of the slice, BATCH_ROWS of room */
+	Datum	   *values;			/* of the slice, with room for the largest */
 	bool	   *isnull;
 	ColumnDecoder *decoder;
 } ScanColumn;
