@@ -66,6 +66,9 @@ CREATE TABLE streamhouse.sync_table (
 	source regclass NOT NULL,
 	lake_table text NOT NULL,
 	rule integer,						-- of the sync's, from 1, that counts for the table; null: none
+	used_names text[] NOT NULL,			-- columns that the rule uses, as its expressions call them
+	used_columns smallint[] NOT NULL,	-- their attribute numbers
+	used_types regtype[] NOT NULL,
 	columns smallint[] NOT NULL,		-- attribute numbers of the source, in the order of the lake's fields; 0: dropped
 	schema_lsn pg_lsn,					-- rows before this had other columns
 	copy_id uuid NOT NULL DEFAULT pg_catalog.gen_random_uuid(),	-- of this copy of the table

@@ -278,8 +278,9 @@ static void
 copy_again(SyncRecord *sync, const SyncTableRecord *table)
 {
 	List	   *left;
+	List	   *anew = preflight_tables(sync, shared_state != NULL, table->source, &left);
 
-	(void) preflight_tables(sync, shared_state != NULL, table->source, &left);
+	sync_catalog_set_used(sync->name, table, linitial(anew));
 	sync_catalog_copy_again(sync->name, table);
 	worker_restart_sync_at_commit(sync->slot);
 }

@@ -119,7 +119,7 @@ apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, co
 	origin.commit_lsn = transaction->end_lsn;
 	origin.commit_time = transaction->xact_time.commit_time;
 	origin.xid = transaction->xid;
-	metadata_describe(row + source_field_count(table->lake->schema, record), record->metadata, record->nmetadata, &origin);
+	metadata_describe(row + row_field_count(table->lake->schema, record), record->metadata, record->nmetadata, &origin);
 }
 
 void

@@ -53,7 +53,7 @@ decode_new_row(SyncRelation *source)
 	{
 		int			field = source->rows->order[n];
 
-		table->missing[field] = decoded_value_is_out_of_reach(source->new_slot, row_source_column(source->rows, field));
+		table->missing[field] = row_source_is_out_of_reach(source->rows, field, source->new_slot);
 		if (table->missing[field])
 		{
 			table->row[field].isnull = true;

@@ -13,12 +13,14 @@
 
 #include "access/sysattr.h"
 #include "catalog/pg_class.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
 #include "columnar/cast.h"
 #include "sync/column_change.h"
 #include "sync/published.h"
+#include "sync/rule_expression.h"
 #include "sync/source.h"
 
 /* One comparison of a source with its lake table. */
@@ -36,6 +38,12 @@ typedef struct Comparison
 
 int
 source_field_count(const TableSchema *schema, const SyncTableRecord *record)
+{
+	return row_field_count(schema, record) - sync_table_ncomputed(record);
+}
+
+int
+row_field_count(const TableSchema *schema, const SyncTableRecord *record)
 {
 	return schema->nfields - record->nmetadata;
 }
@@ -94,6 +102,19 @@ field_is_key(const TableSchema *schema, int field)
 	for (i = 0; i < schema->nprimary_keys; i++)
 	{
 		if (schema->primary_keys[i] == field)
+			return true;
+	}
+	return false;
+}
+
+static bool
+field_is_partition(const TableSchema *schema, int field)
+{
+	int			i;
+
+	for (i = 0; i < schema->npartition_keys; i++)
+	{
+		if (schema->partition_keys[i] == field)
 			return true;
 	}
 	return false;
@@ -182,7 +203,8 @@ compare_column(Comparison *comparison, int field)
 	if (!evolves)
 		return;
 	compare_type(comparison, field, column);
-	if (strcmp(NameStr(column->attname), known->name) != 0)
+	/* names of the partition are in the paths of files */
+	if (strcmp(NameStr(column->attname), known->name) != 0 && !field_is_partition(comparison->schema, field))
 	{
 		schema_rename_field(next_schema(comparison), field, NameStr(column->attname));
 		ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" is called \"%s\" now.", known->name, NameStr(column->attname)));
@@ -345,15 +367,74 @@ compare_key(Comparison *comparison, Relation source)
 
 	if (schema->nprimary_keys == 0)
 		return;
-	for (i = 0; i < schema->nprimary_keys; i++)
-		lake_key = bms_add_member(lake_key, comparison->record->columns[schema->primary_keys[i]]);
 	key = index_columns(source_key_index(source));
+	for (i = 0; i < schema->nprimary_keys; i++)
+	{
+		int			field = schema->primary_keys[i];
+		int			column = field < comparison->record->ncolumns ? comparison->record->columns[field] : 0;
+
+		/* it begins with the partition, wherever that comes from */
+		if (!field_is_partition(schema, field) || (column > 0 && bms_is_member(column, key)))
+			lake_key = bms_add_member(lake_key, column);
+	}
 	if (bms_equal(lake_key, key))
 		return;
 	ask(comparison->change, CHANGE_PAUSE,
 		psprintf("Its key, or its replica identity, is another one: (%s) now, and (%s) in the lake, where keys cannot change.",
 				 column_names(comparison->source, key), lake_key_names(schema)));
 	comparison->change->cure = "remove the lake table and call streamhouse.resync_table";
+}
+
+/* Columns that the table's rule uses. */
+static void
+compare_used(Comparison *comparison)
+{
+	const SyncTableRecord *record = comparison->record;
+	int			i;
+
+	for (i = 0; i < record->nused; i++)
+	{
+		AttrNumber	number = record->used_columns[i];
+		Form_pg_attribute column = number <= comparison->source->natts ? TupleDescAttr(comparison->source, number - 1) : NULL;
+
+		if (column == NULL || column->attisdropped)
+		{
+			ask(comparison->change, CHANGE_PAUSE, psprintf("Column \"%s\", which the table's rule uses, was dropped.", record->used_names[i]));
+			comparison->change->cure = "create the sync again with other rules";
+		}
+		else if (column->atttypid != record->used_types[i])
+			ask(comparison->change, CHANGE_PAUSE, psprintf("Column \"%s\", which the table's rule uses, is of type %s now.",
+														   record->used_names[i], format_type_be(column->atttypid)));
+	}
+}
+
+/* Columns that are computed: their types follow the source's, when the table is copied. */
+static void
+compare_computed(Comparison *comparison, Relation source)
+{
+	int			first = source_field_count(comparison->schema, comparison->record);
+	int			i;
+
+	if (comparison->change->kind == CHANGE_PAUSE)
+		return;
+	for (i = 0; i < sync_table_ncomputed(comparison->record); i++)
+	{
+		const DataField *known = &comparison->schema->fields[first + i];
+		DataField	field = rule_column_field(comparison->record, source, i);
+
+		if (type_equal(field.type, known->type))
+			continue;
+		if (field_is_key(comparison->schema, first + i) || field_is_partition(comparison->schema, first + i))
+		{
+			ask(comparison->change, CHANGE_PAUSE, psprintf("Column \"%s\" of the partition would be %s now.", known->name,
+														   type_to_text(field.type)));
+			comparison->change->cure = "remove the lake table and call streamhouse.resync_table";
+			continue;
+		}
+		if (comparison->before_copy)
+			schema_replace_field(next_schema(comparison), schema_field(next_schema(comparison), known->name), &field);
+		ask(comparison->change, CHANGE_COPY, psprintf("Column \"%s\" would be %s now.", known->name, type_to_text(field.type)));
+	}
 }
 
 const char *
@@ -397,6 +478,8 @@ compare(Comparison *comparison, Relation source, bool with_key)
 	comparison->change->column_list = record->column_list || published_has_column_list(publication, source);
 	if (with_key)
 		compare_key(comparison, source);
+	compare_used(comparison);
+	compare_computed(comparison, source);
 	for (i = 0; i < record->ncolumns; i++)
 		compare_column(comparison, i);
 	for (i = 0; i < comparison->npublished && comparison->sync->on_schema_change != SCHEMA_CHANGE_IGNORE; i++)

@@ -44,8 +44,9 @@ typedef struct ColumnChange
 	XLogRecPtr	commit_lsn;		/* of its transaction */
 } ColumnChange;
 
-/* Fields of a lake table that are filled from the source. */
+/* Fields of a lake table that are columns of the source; those of all of a row, without metadata. */
 extern int	source_field_count(const TableSchema *schema, const SyncTableRecord *record);
+extern int	row_field_count(const TableSchema *schema, const SyncTableRecord *record);
 
 /* The source's column of a field, or 0 when the source has none (any more, or yet). */
 extern AttrNumber source_column_of_field(const SyncTableRecord *record, TupleDesc source, int field);

@@ -64,7 +64,7 @@ copy_row(ChunkCopy *copy, TupleTableSlot *slot)
 {
 	MemoryContext old = MemoryContextSwitchTo(copy->row_context);
 	const SyncTableRecord *record = copy->table->record;
-	int			ncolumns = source_field_count(copy->lake->schema, record);
+	int			ncolumns = row_field_count(copy->lake->schema, record);
 	XLogRecPtr	position = copy->table->position;
 	RowOrigin	origin = {.kind = "+I", .lsn = position, .commit_lsn = position, .table = record->source_name};
 	int			n;

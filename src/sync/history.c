@@ -29,7 +29,7 @@ append_row(SyncStream *stream, SyncRelation *source, const char *kind, const Tup
 
 	for (n = 0; n < source->rows->nfields; n++)
 	{
-		if (decoded_value_is_out_of_reach(slot, row_source_column(source->rows, n)))
+		if (row_source_is_out_of_reach(source->rows, n, slot))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the history of table \"%s\" lacks values of an update", source->rows->name),
@@ -80,7 +80,7 @@ history_truncate(SyncStream *stream, SyncRelation *source, const ReorderBufferCh
 	SyncTable  *table = source->table;
 	int			i;
 
-	for (i = 0; i < source_field_count(table->lake->schema, table->record); i++)
+	for (i = 0; i < row_field_count(table->lake->schema, table->record); i++)
 		table->row[i].isnull = true;
 	stream->change_lsn = change->lsn;
 	append_described(stream, table, "T");

@@ -29,6 +29,7 @@
 #include "fdw/types.h"
 #include "sync/preflight.h"
 #include "sync/published.h"
+#include "sync/rule_expression.h"
 #include "sync/source.h"
 
 typedef struct Preflight
@@ -400,6 +401,50 @@ check_column(Preflight *check, void *arg)
 	(void) source_lake_type(name, column->column->atttypid, column->column->atttypmod, true);
 }
 
+typedef struct RuleArg
+{
+	Relation	relation;
+	SyncTableRecord *record;
+} RuleArg;
+
+/* The relation, or a partition of it, whose changes do not tell of all of the old row. */
+static Relation
+without_old_rows(Relation source)
+{
+	ListCell   *cell;
+
+	foreach(cell, find_all_inheritors(RelationGetRelid(source), NoLock, NULL))
+	{
+		Relation	relation = table_open(lfirst_oid(cell), AccessShareLock);
+
+		/* tables that merely inherit are others */
+		if ((relation == source || relation->rd_rel->relispartition) && relation->rd_rel->relkind == RELKIND_RELATION && relation->rd_rel->relreplident != REPLICA_IDENTITY_FULL)
+			return relation;
+		table_close(relation, NoLock);
+	}
+	return NULL;
+}
+
+/* What the rule for a table says of its rows. */
+static void
+check_rule(Preflight *check, void *arg)
+{
+	const RuleArg *rule = arg;
+	char	   *need;
+	Relation	relation;
+
+	rule_resolve_columns(check->sync, rule->record, rule->relation);
+	need = rule_needs_old_rows(rule->record, rule->relation);
+	if (need == NULL || !publishes_changes(check))
+		return;
+	relation = without_old_rows(rule->relation);
+	if (relation == NULL)
+		return;
+	add_problem(check, psprintf("table \"%s\" has not REPLICA IDENTITY FULL, although %s", qualified_name(relation), need),
+				"set it with ALTER TABLE, or publish only inserts");
+	table_close(relation, NoLock);
+}
+
 typedef struct TargetArg
 {
 	Relation	relation;
@@ -450,6 +495,10 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 		{
 			record->lake_table = known->lake_table;
 			sync_table_set_rule(check->sync, record, known->rule_number);
+			record->nused = known->nused;
+			record->used_names = known->used_names;
+			record->used_columns = known->used_columns;
+			record->used_types = known->used_types;
 		}
 	}
 	record->columns = published_columns(check->publication, relation, &record->ncolumns);
@@ -498,6 +547,12 @@ check_table(Preflight *check, const PublishedTable *published)
 			attempt(check, check_column, &column);
 		}
 		check_name(check, record);
+	}
+	if (list_length(check->problems) == before)
+	{
+		RuleArg		rule = {relation, record};
+
+		attempt(check, check_rule, &rule);
 	}
 	if (list_length(check->problems) == before && check->warehouse)
 	{

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "catalog/pg_class.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -92,7 +93,7 @@ sync_table_check_lake(const SyncTable *table)
 
 /*
  * Are there fields for the columns that are known, and for metadata behind
- * them?  Others between them are null: a crash may have kept the catalog from
+ * them, and those that are computed?  Others between them are null: a crash may have kept the catalog from
  * knowing columns that were added.
  */
 static bool
@@ -108,7 +109,13 @@ fields_fit(const SyncTableRecord *record, const TableSchema *schema)
 		if (!schema->fields[i].type->nullable)
 			return false;
 	}
-	for (; i < schema->nfields; i++)
+	for (i = 0; i < sync_table_ncomputed(record); i++)
+	{
+		if (strcmp(schema->fields[nfields + i].name, ((ComputedColumn *) list_nth(record->rule->columns, i))->name) != 0)
+			return false;
+	}
+	nfields += i;
+	for (i = nfields; i < schema->nfields; i++)
 	{
 		if (strcmp(schema->fields[i].name, metadata_column(record->metadata[i - nfields]).name) != 0)
 			return false;
@@ -246,6 +253,22 @@ relation_map_check(RelationMap *map, const SyncTable *table, Relation relation, 
 		relation_map_raise(map, change, lsn);
 }
 
+/* The publication, or the replica identity, may have become another one since the table joined. */
+static void
+require_old_rows(RelationMap *map, const SyncTable *table, const RowSource *rows, Relation relation, XLogRecPtr lsn)
+{
+	const PublicationActions *actions = relation_map_actions(map);
+	ColumnChange *change;
+
+	if (rows->needs_old_rows == NULL || relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL ||
+		(!actions->pubupdate && !actions->pubdelete))
+		return;
+	change = column_change_make(table->record, CHANGE_PAUSE,
+								psprintf("It has not REPLICA IDENTITY FULL, although %s.", rows->needs_old_rows));
+	change->cure = "set REPLICA IDENTITY FULL and call streamhouse.resync_table";
+	relation_map_raise(map, change, lsn);
+}
+
 void
 relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation, XLogRecPtr lsn)
 {
@@ -264,6 +287,7 @@ relation_map_prepare(RelationMap *map, SyncRelation *entry, Relation relation, X
 	entry->prepared = true;
 	relation_map_check(map, table, relation, lsn, true);
 	entry->rows = row_source_make(map->sync, table->record, table->lake->schema, relation, &map->change);
+	require_old_rows(map, table, entry->rows, relation, lsn);
 	desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
 	entry->new_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	entry->old_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);

@@ -7,16 +7,28 @@
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
+#include "access/sysattr.h"
+#include "catalog/partition.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 
 #include "columnar/value_text.h"
+#include "sync/decoded_row.h"
 #include "sync/published.h"
 #include "sync/row_source.h"
+#include "sync/rule_expression.h"
 #include "sync/source.h"
 
 #define DESCRIPTION_LENGTH 200
+
+/* A field that a rule computes. */
+typedef struct ComputedField
+{
+	ExprState  *state;
+	int			ncolumns;
+	int		   *columns;		/* of a deformed row, that it uses */
+} ComputedField;
 
 /* A partition may have its columns in another order. */
 static AttrNumber
@@ -126,13 +138,105 @@ encoding_order(const TableSchema *schema)
 	return order;
 }
 
-static void
-init_filter(RowSource *rows, Expr *filter)
+/* An expression of the source's columns, for a relation that is the source or one of its partitions. */
+static Expr *
+expression_for(Expr *expression, Relation source, Relation relation)
 {
-	if (filter == NULL)
-		return;
-	rows->filter = ExecInitQual(make_ands_implicit(expression_planner(filter)), NULL);
-	rows->filter_context = CreateStandaloneExprContext();
+	if (source == relation)
+		return expression;
+	return linitial(map_partition_varattnos(list_make1(expression), 1, relation, source));
+}
+
+/* What the publication lets pass, and the rule. */
+static void
+init_filter(RowSource *rows, Expr *filter, Relation source, Relation relation)
+{
+	const RuleExpression *condition = rule_condition(rows->record, source);
+	List	   *quals = filter ? make_ands_implicit(expression_planner(filter)) : NIL;
+
+	if (condition)
+		quals = list_concat(quals, make_ands_implicit(expression_planner(expression_for(condition->expression, source, relation))));
+	rows->filter = ExecInitQual(quals, NULL);
+}
+
+static void
+init_computed_field(RowSource *rows, int number, Relation source, Relation relation, UnrepresentablePolicy policy)
+{
+	ComputedField *computed = &rows->computed[number];
+	int			field = rows->first_computed + number;
+	const RuleExpression *expression = rule_column_expression(rows->record, source, number);
+	Expr	   *expr = expression_for(expression->expression, source, relation);
+	Bitmapset  *members = NULL;
+	int			member = -1;
+
+	computed->state = ExecInitExpr(expression_planner(expr), NULL);
+	pull_varattnos((Node *) expr, 1, &members);
+	computed->columns = palloc(sizeof(int) * bms_num_members(members));
+	while ((member = bms_next_member(members, member)) >= 0)
+		computed->columns[computed->ncolumns++] = member + FirstLowInvalidHeapAttributeNumber - 1;
+	source_encoder_init(&rows->encoders[field], rows->name, &rows->schema->fields[field], expression->type, expression->typmod);
+	column_encoder_set_policy(&rows->encoders[field], policy,
+							  "Call streamhouse.alter_sync with on_unrepresentable => 'clamp' or 'null'.");
+}
+
+static void
+init_computed(RowSource *rows, Relation source, Relation relation, UnrepresentablePolicy policy)
+{
+	int			ncomputed = sync_table_ncomputed(rows->record);
+	int			i;
+
+	rows->first_computed = rows->nfields - ncomputed;
+	rows->computed = palloc0(sizeof(ComputedField) * ncomputed);
+	for (i = 0; i < ncomputed; i++)
+		init_computed_field(rows, i, source, relation, policy);
+	rows->needs_old_rows = rule_needs_old_rows(rows->record, source);
+}
+
+bool
+row_source_is_out_of_reach(const RowSource *rows, int field, const TupleTableSlot *slot)
+{
+	const ComputedField *computed;
+	int			i;
+
+	if (field < rows->first_computed)
+		return decoded_value_is_out_of_reach(slot, row_source_column(rows, field));
+	computed = &rows->computed[field - rows->first_computed];
+	for (i = 0; i < computed->ncolumns; i++)
+	{
+		if (decoded_value_is_out_of_reach(slot, computed->columns[i]))
+			return true;
+	}
+	return false;
+}
+
+void
+row_source_refuse_null(RowSource *rows, int field)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rows));
+	ColumnChange *change;
+
+	change = column_change_make(rows->record, CHANGE_PAUSE,
+								psprintf("Column \"%s\" is part of the key in the lake, and would be null in a row.",
+										 rows->schema->fields[field].name));
+	MemoryContextSwitchTo(old);
+	if (rows->misfit)
+		*rows->misfit = change;
+	column_change_raise(change);
+}
+
+/* The value is allocated as the row is, not in the memory of the context. */
+void
+row_source_encode_computed(RowSource *rows, int field, const TupleTableSlot *slot, Scalar *row)
+{
+	ComputedField *computed = &rows->computed[field - rows->first_computed];
+	bool		isnull;
+	Datum		value;
+
+	rows->context->ecxt_scantuple = unconstify(TupleTableSlot *, slot);
+	value = ExecEvalExpr(computed->state, rows->context, &isnull);
+	if (isnull && !rows->schema->fields[field].type->nullable)
+		row_source_refuse_null(rows, field);
+	column_encode(&rows->encoders[field], value, isnull, &row[field]);
 }
 
 /* The relation's columns by field, and the filter. */
@@ -142,7 +246,7 @@ init_columns(RowSource *rows, const SyncRecord *sync, const SyncTableRecord *rec
 	const Publication *publication = published_find(sync->publication);
 	int			i;
 
-	for (i = 0; i < rows->nfields; i++)
+	for (i = 0; i < source_field_count(rows->schema, record); i++)
 	{
 		TupleDesc	desc = RelationGetDescr(source);
 
@@ -153,7 +257,8 @@ init_columns(RowSource *rows, const SyncRecord *sync, const SyncTableRecord *rec
 			rows->columns[i] = column_of_partition(rows, relation, NameStr(TupleDescAttr(desc, rows->columns[i] - 1)->attname));
 		init_encoder(rows, i, TupleDescAttr(RelationGetDescr(relation), rows->columns[i] - 1), sync->on_unrepresentable);
 	}
-	init_filter(rows, published_filter(publication, source, relation));
+	init_computed(rows, source, relation, sync->on_unrepresentable);
+	init_filter(rows, published_filter(publication, source, relation), source, relation);
 }
 
 /* The source that a relation is, or belongs to. */
@@ -178,8 +283,9 @@ row_source_make(const SyncRecord *sync, const SyncTableRecord *record, const Tab
 	rows->record = record;
 	rows->misfit = misfit;
 	rows->schema = schema;
-	rows->nfields = source_field_count(schema, record);
-	rows->columns = palloc(sizeof(AttrNumber) * rows->nfields);
+	rows->nfields = row_field_count(schema, record);
+	rows->context = CreateStandaloneExprContext();
+	rows->columns = palloc0(sizeof(AttrNumber) * rows->nfields);
 	rows->encoders = palloc0(sizeof(ColumnEncoder) * rows->nfields);
 	rows->conversions = palloc0(sizeof(ValueConversion *) * rows->nfields);
 	rows->misfits = palloc0(sizeof(ColumnChange *) * rows->nfields);
@@ -205,11 +311,11 @@ row_source_change(const SyncRecord *sync, const SyncTableRecord *record, const T
 bool
 row_source_passes(const RowSource *rows, TupleTableSlot *slot)
 {
-	if (rows->filter_context == NULL)
+	if (rows->filter == NULL)
 		return true;
-	ResetExprContext(rows->filter_context);
-	rows->filter_context->ecxt_scantuple = slot;
-	return ExecQual(rows->filter, rows->filter_context);
+	ResetExprContext(rows->context);
+	rows->context->ecxt_scantuple = slot;
+	return ExecQual(rows->filter, rows->context);
 }
 
 char *

@@ -26,7 +26,10 @@ typedef struct RowSource
 	const char *name;			/* of the source, for messages */
 	const TableSchema *schema;	/* of the lake table */
 	int			nfields;		/* without those of metadata */
-	AttrNumber *columns;		/* of the relation, by field; 0: it has none, the field is null */
+	AttrNumber *columns;		/* of the relation, by field; 0: it has none, the field is null or computed */
+	struct ComputedField *computed; /* by field, from first_computed on */
+	int			first_computed;
+	char	   *needs_old_rows; /* see rule_needs_old_rows */
 	ColumnEncoder *encoders;	/* by field */
 	ValueConversion **conversions;	/* by field, before it is encoded; NULL: none */
 	ColumnChange **misfits;		/* by field: to be told when a value cannot be converted */
@@ -34,7 +37,7 @@ typedef struct RowSource
 	const SyncTableRecord *record;
 	int		   *order;			/* of the fields, when a row is encoded: the key's first */
 	ExprState  *filter;			/* rows for which this is true are replicated */
-	ExprContext *filter_context;	/* NULL: all are */
+	ExprContext *context;		/* of filter and computed fields */
 	const Scalar *named_row;	/* the row being encoded, once its key is; or NULL */
 } RowSource;
 
@@ -62,6 +65,15 @@ row_source_column(const RowSource *rows, int field)
 /* A value of a field's column as one that its encoder takes. */
 extern Datum row_source_convert(RowSource *rows, int field, Datum value);
 
+/* A value is null of a column of the key: those of the partition are NOT NULL in tables with a key, whatever they are in the source. */
+pg_noreturn extern void row_source_refuse_null(RowSource *rows, int field);
+
+/* Encode a field that is computed. */
+extern void row_source_encode_computed(RowSource *rows, int field, const TupleTableSlot *slot, Scalar *row);
+
+/* Is not all at hand of which the field is made? */
+extern bool row_source_is_out_of_reach(const RowSource *rows, int field, const TupleTableSlot *slot);
+
 /* Encode the next field in the order; n counts them. */
 static inline void
 row_source_encode(RowSource *rows, int n, const TupleTableSlot *slot, Scalar *row)
@@ -70,12 +82,19 @@ row_source_encode(RowSource *rows, int n, const TupleTableSlot *slot, Scalar *ro
 	int			column = row_source_column(rows, field);
 	Datum		value;
 
+	if (field >= rows->first_computed)
+	{
+		row_source_encode_computed(rows, field, slot, row);
+		return;
+	}
 	if (column < 0)
 	{
 		row[field].isnull = true;
 		return;
 	}
 	value = slot->tts_values[column];
+	if (slot->tts_isnull[column] && !rows->schema->fields[field].type->nullable)
+		row_source_refuse_null(rows, field);
 	rows->named_row = n >= rows->schema->nprimary_keys ? row : NULL;
 	if (rows->conversions[field] && !slot->tts_isnull[column])
 		value = row_source_convert(rows, field, value);

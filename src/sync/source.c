@@ -11,6 +11,7 @@
 #include "utils/relcache.h"
 
 #include "compat.h"
+#include "sync/rule_expression.h"
 #include "sync/source.h"
 
 bool
@@ -166,12 +167,50 @@ lake_key(Relation relation, const SyncTableRecord *record, int *nkeys)
 	return key;
 }
 
+static bool
+names_have(const List *names, const char *name)
+{
+	const ListCell *cell;
+
+	foreach(cell, names)
+	{
+		if (strcmp(lfirst(cell), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The key of a lake table begins with the columns of its partition: rows of
+ * one key lie in one of them.  So these are NOT NULL, too.
+ */
+static List *
+key_with_partition(const SyncTableRecord *record, int nfields, DataField *fields, List *key_names)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+	int			i;
+
+	foreach(cell, record->rule ? record->rule->partition : NIL)
+	{
+		if (!names_have(key_names, lfirst(cell)))
+			result = lappend(result, lfirst(cell));
+		for (i = 0; i < nfields; i++)
+		{
+			if (strcmp(fields[i].name, lfirst(cell)) == 0)
+				fields[i].type->nullable = false;
+		}
+	}
+	return list_concat(result, key_names);
+}
+
 TableSchema *
 source_lake_schema(Relation relation, const SyncTableRecord *record, List *options)
 {
 	TupleDesc	desc = RelationGetDescr(relation);
 	int			ncolumns = record->ncolumns;
-	int			nfields = ncolumns + record->nmetadata;
+	int			ncomputed = sync_table_ncomputed(record);
+	int			nfields = ncolumns + ncomputed + record->nmetadata;
 	DataField  *fields = palloc0(sizeof(DataField) * nfields);
 	List	   *key_names = NIL;
 	int			nkeys;
@@ -187,11 +226,15 @@ source_lake_schema(Relation relation, const SyncTableRecord *record, List *optio
 		fields[i].type = source_lake_type(fields[i].name, column->atttypid, column->atttypmod,
 										  !attribute_is_among(key, nkeys, record->columns[i]));
 	}
+	for (i = 0; i < ncomputed; i++)
+		fields[ncolumns + i] = rule_column_field(record, relation, i);
+	for (i = 0; i < record->nmetadata; i++)
+		fields[ncolumns + ncomputed + i] = metadata_column(record->metadata[i]);
 	for (i = 0; i < nkeys; i++)
 		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));
-	for (i = ncolumns; i < nfields; i++)
-		fields[i] = metadata_column(record->metadata[i - ncolumns]);
-	return schema_build(nfields, fields, NIL, key_names, nkeys > 0 ? schema_with_default_bucket(options) : options, NULL);
+	if (nkeys > 0)
+		key_names = key_with_partition(record, nfields, fields, key_names);
+	return schema_build(nfields, fields, record->rule ? record->rule->partition : NIL, key_names, nkeys > 0 ? schema_with_default_bucket(options) : options, NULL);
 }
 
 static void
@@ -245,6 +288,9 @@ source_check_target(Relation relation, const SyncTableRecord *record, LakeTable 
 	wanted = source_lake_schema(relation, record, NIL);
 	if (lake->schema->nfields != wanted->nfields)
 		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, wanted->nfields));
+	if (lake->schema->npartition_keys != wanted->npartition_keys ||
+		memcmp(lake->schema->partition_keys, wanted->partition_keys, sizeof(int) * wanted->npartition_keys) != 0)
+		target_differs(relation, lake, "Its partition is another one.");
 	if (lake->schema->nprimary_keys != wanted->nprimary_keys)
 		target_differs(relation, lake, "Its primary key is another one.");
 	for (i = 0; i < wanted->nfields; i++)

@@ -232,6 +232,29 @@ sync_of_row(uint64 row)
 	return sync;
 }
 
+/* The columns that the rule of a table uses: three arrays from a column of the row on. */
+static void
+take_used(SyncTableRecord *table, uint64 row, int column)
+{
+	Datum	   *names;
+	Datum	   *columns;
+	Datum	   *types;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypePCopy(tuple_datum(row, column)), TEXTOID, -1, false, TYPALIGN_INT, &names, NULL, &table->nused);
+	deconstruct_array(DatumGetArrayTypePCopy(tuple_datum(row, column + 1)), INT2OID, 2, true, TYPALIGN_SHORT, &columns, NULL, &i);
+	deconstruct_array(DatumGetArrayTypePCopy(tuple_datum(row, column + 2)), OIDOID, 4, true, TYPALIGN_INT, &types, NULL, &i);
+	table->used_names = palloc(sizeof(char *) * table->nused);
+	table->used_columns = palloc(sizeof(AttrNumber) * table->nused);
+	table->used_types = palloc(sizeof(Oid) * table->nused);
+	for (i = 0; i < table->nused; i++)
+	{
+		table->used_names[i] = TextDatumGetCString(names[i]);
+		table->used_columns[i] = DatumGetInt16(columns[i]);
+		table->used_types[i] = DatumGetObjectId(types[i]);
+	}
+}
+
 static SyncTableRecord *
 table_of_row(const SyncRecord *sync, uint64 row)
 {
@@ -257,6 +280,7 @@ table_of_row(const SyncRecord *sync, uint64 row)
 	if (DatumGetBool(tuple_datum(row, 12)))
 		table->refused = TextDatumGetCString(tuple_datum(row, 13));
 	sync_table_set_rule(sync, table, DatumGetInt32(tuple_datum(row, 14)));
+	take_used(table, row, 15);
 	return table;
 }
 
@@ -273,7 +297,8 @@ load_tables(SyncRecord *sync, MemoryContext context)
 
 	values[0] = CStringGetTextDatum(sync->name);
 	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
-			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error, coalesce(t.rule, 0)"
+			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error, coalesce(t.rule, 0),"
+			" t.used_names, t.used_columns, t.used_types::oid[]"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 ORDER BY t.source::oid",
@@ -404,11 +429,30 @@ columns_array(const AttrNumber *columns, int ncolumns)
 	return PointerGetDatum(construct_array(elements, ncolumns, INT2OID, sizeof(int16), true, TYPALIGN_SHORT));
 }
 
+/* The arrays that take_used reads. */
+static void
+used_arrays(const SyncTableRecord *table, Datum *arrays)
+{
+	Datum	   *names = palloc(sizeof(Datum) * table->nused);
+	Datum	   *types = palloc(sizeof(Datum) * table->nused);
+	int			i;
+
+	for (i = 0; i < table->nused; i++)
+	{
+		names[i] = CStringGetTextDatum(table->used_names[i]);
+		types[i] = ObjectIdGetDatum(table->used_types[i]);
+	}
+	arrays[0] = PointerGetDatum(construct_array(names, table->nused, TEXTOID, -1, false, TYPALIGN_INT));
+	arrays[1] = columns_array(table->used_columns, table->nused);
+	arrays[2] = PointerGetDatum(construct_array(types, table->nused, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
 static void
 insert_table(const char *sync, const SyncTableRecord *table)
 {
-	Oid			types[8] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID, INT4OID};
-	Datum		values[8];
+	Oid			types[11] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID, INT4OID,
+	TEXTARRAYOID, INT2ARRAYOID, OIDARRAYOID};
+	Datum		values[11];
 
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
@@ -418,9 +462,11 @@ insert_table(const char *sync, const SyncTableRecord *table)
 	values[5] = BoolGetDatum(table->refused != NULL);
 	values[6] = CStringGetTextDatum(table->refused ? table->refused : "");
 	values[7] = Int32GetDatum(table->rule_number);
-	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list, refused, error, rule)"
-			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END, nullif($8, 0))",
-			SPI_OK_INSERT, 8, types, values);
+	used_arrays(table, &values[8]);
+	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list, refused, error, rule,"
+			" used_names, used_columns, used_types)"
+			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END, nullif($8, 0), $9, $10, $11::regtype[])",
+			SPI_OK_INSERT, 11, types, values);
 }
 
 void
@@ -689,6 +735,18 @@ sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const A
 	Datum		values[3] = {columns_array(columns, ncolumns), BoolGetDatum(column_list), LSNGetDatum(lsn)};
 
 	update_table("UPDATE streamhouse.sync_table SET columns = $3, column_list = $4, schema_lsn = $5"
+				 " WHERE sync = $1 AND copy_id = $2::uuid",
+				 sync, table, 3, types, values);
+}
+
+void
+sync_catalog_set_used(const char *sync, const SyncTableRecord *table, const SyncTableRecord *used)
+{
+	Oid			types[3] = {TEXTARRAYOID, INT2ARRAYOID, OIDARRAYOID};
+	Datum		values[3];
+
+	used_arrays(used, values);
+	update_table("UPDATE streamhouse.sync_table SET used_names = $3, used_columns = $4, used_types = $5::regtype[]"
 				 " WHERE sync = $1 AND copy_id = $2::uuid",
 				 sync, table, 3, types, values);
 }

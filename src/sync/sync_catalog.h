@@ -42,6 +42,10 @@ typedef struct SyncTableRecord
 	int			rule_number;	/* that it joined by, 0 for none */
 	const TableRule *rule;		/* or NULL */
 	bool		history;		/* every change is kept */
+	int			nused;			/* columns that the rule uses */
+	char	  **used_names;		/* as its expressions call them */
+	AttrNumber *used_columns;
+	Oid		   *used_types;
 	int			nmetadata;		/* of the fields that follow the source's */
 	MetadataField metadata[METADATA_FIELDS];
 	int			ncolumns;
@@ -102,6 +106,13 @@ extern void sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Da
 /* Let a table follow a rule of the sync, by its number, or none. */
 extern void sync_table_set_rule(const SyncRecord *sync, SyncTableRecord *table, int number);
 
+/* Fields of the lake table that the rule computes; they follow the source's. */
+static inline int
+sync_table_ncomputed(const SyncTableRecord *table)
+{
+	return table->rule ? list_length(table->rule->columns) : 0;
+}
+
 /* Options (OptionPair *) of the lake table, if the sync makes it. */
 extern List *sync_table_options(const SyncRecord *sync, const SyncTableRecord *table);
 
@@ -145,6 +156,9 @@ extern void sync_catalog_remove_table(const char *sync, const SyncTableRecord *t
 /* The lake table has these columns of the source now, as those of rows from lsn on are. */
 extern void sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns,
 									 int ncolumns, bool column_list, XLogRecPtr lsn);
+
+/* The rule of a table uses the columns that are in this record. */
+extern void sync_catalog_set_used(const char *sync, const SyncTableRecord *table, const SyncTableRecord *used);
 
 /*
  * Copy the table again, also if it is paused: what the lake has of it is

@@ -124,6 +124,44 @@ take_options(TableRule *rule, const char *key, const JsonbValue *value)
 }
 
 static void
+take_columns(TableRule *rule, const char *key, const JsonbValue *value)
+{
+	JsonbIterator *iterator;
+	JsonbValue	element;
+	JsonbIteratorToken token;
+	ComputedColumn *column = NULL;
+
+	if (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
+		refuse(rule, key, "must be an object");
+	iterator = JsonbIteratorInit(value->val.binary.data);
+	while ((token = JsonbIteratorNext(&iterator, &element, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+		{
+			column = palloc0(sizeof(ComputedColumn));
+			column->name = pnstrdup(element.val.string.val, element.val.string.len);
+		}
+		else if (token == WJB_VALUE)
+		{
+			column->expression = string_value(rule, key, &element);
+			rule->columns = lappend(rule->columns, column);
+		}
+	}
+}
+
+static void
+take_partition(TableRule *rule, const char *key, const JsonbValue *value)
+{
+	rule->partition = string_list(rule, key, value);
+}
+
+static void
+take_where(TableRule *rule, const char *key, const JsonbValue *value)
+{
+	rule->where = string_value(rule, key, value);
+}
+
+static void
 take_history(TableRule *rule, const char *key, const JsonbValue *value)
 {
 	if (value->type != jbvBool)
@@ -162,6 +200,9 @@ static const struct
 	{"source", take_source},
 	{"table", take_table},
 	{"options", take_options},
+	{"columns", take_columns},
+	{"partition", take_partition},
+	{"where", take_where},
 	{"history", take_history},
 	{"metadata", take_metadata}
 };

@@ -16,11 +16,20 @@
 
 #include "sync/metadata.h"
 
+typedef struct ComputedColumn
+{
+	char	   *name;
+	char	   *expression;		/* SQL */
+} ComputedColumn;
+
 typedef struct TableRule
 {
 	char	   *source;			/* regular expression */
 	char	   *table;			/* name of the lake table, with \1 for what matched; NULL: the source's */
 	List	   *options;		/* OptionPair *: before those of the sync */
+	List	   *columns;		/* ComputedColumn *: behind the source's */
+	List	   *partition;		/* char *: columns by which the lake table is partitioned */
+	char	   *where;			/* SQL condition of rows; NULL: all */
 	bool		history;
 	int			nmetadata;
 	MetadataField metadata[METADATA_FIELDS];
