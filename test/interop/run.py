@@ -582,6 +582,32 @@ class Tests(JavaTables):
         finally:
             self.sql.run("CALL streamhouse.drop_sync('interop_sync')")
 
+    def test_sync_rules(self):
+        """Computed columns, a partition by one of them, a condition, and metadata; rows that change their partition."""
+        self.sql.run("DROP TABLE IF EXISTS public.visit; CREATE TABLE public.visit (id integer PRIMARY KEY, at timestamptz, page text, test boolean);"
+                     "ALTER TABLE public.visit REPLICA IDENTITY FULL;"
+                     "INSERT INTO public.visit SELECT i, '2024-03-01 00:30+00'::timestamptz + i * interval '5 hours', 'Page ' || i % 7, i % 9 = 0"
+                     " FROM generate_series(1, 200) i;"
+                     "DROP PUBLICATION IF EXISTS interop_rules; CREATE PUBLICATION interop_rules FOR TABLE public.visit")
+        self.sql.run("CALL streamhouse.create_sync('interop_rules', 'interop_rules', 'interop', 'lake', tables => %s)", [json.dumps([
+            {"source": r"public\.(.*)", "table": r"ods_\1", "where": "NOT test", "partition": ["day"], "metadata": ["table", "kind"],
+             "columns": {"day": "(at AT TIME ZONE 'UTC')::date", "lower": "lower(page)"}, "options": {"bucket": "2"}}])])
+        try:
+            self.sql.run("CALL streamhouse.wait_for_sync('interop_rules')")
+            self.sql.run("UPDATE public.visit SET at = at + interval '30 hours' WHERE id % 4 = 0")
+            self.sql.run("UPDATE public.visit SET test = NOT test WHERE id % 5 = 0")
+            self.sql.run("DELETE FROM public.visit WHERE id % 11 = 0")
+            self.sql.run("CALL streamhouse.wait_for_sync('interop_rules')")
+            self.sql.run("CREATE OR REPLACE VIEW public.visit_wanted AS SELECT id, at, page, test, (at AT TIME ZONE 'UTC')::date AS day, lower(page),"
+                         " 'public.visit'::text AS source, NULL::text AS kind FROM public.visit WHERE NOT test")
+            types = ["INT", "TIMESTAMP(6) WITH LOCAL TIME ZONE", "STRING", "BOOLEAN", "DATE", "STRING", "STRING", "STRING"]
+            source = [row[:7] for row in self.sql.rows("public.visit_wanted", types)]
+            self.equal("Java reads what rules made", [row[:7] for row in self.java.rows("lake.ods_visit", types)], source)
+            self.import_table("ods_visit")
+            self.agree("table made by rules", "ods_visit", types, len(source))
+        finally:
+            self.sql.run("CALL streamhouse.drop_sync('interop_rules')")
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
