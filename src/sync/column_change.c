@@ -442,6 +442,9 @@ column_change_copy_obstacle(const SyncRecord *sync, const SyncTableRecord *recor
 {
 	const PublicationActions *actions = &published_find(sync->publication)->pubactions;
 
+	/* the first copy has still to be made: it may as well begin now */
+	if (!record->copied)
+		return NULL;
 	if (record->history)
 		return "The history in the lake cannot be copied again.";
 	if (!actions->pubinsert || !actions->pubupdate || !actions->pubdelete || !actions->pubtruncate)
