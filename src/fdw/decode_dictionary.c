@@ -17,7 +17,8 @@
 
 struct KeptDictionary
 {
-	MemoryContext context;		/* of the entries */
+	MemoryContext owner;
+	MemoryContext context;		/* of the entries, in the owner; NULL: there have been none */
 	uint64		id;				/* of the dictionary that rows had last; 0: none */
 	int64		rows;			/* that came with it */
 	bool		unfit;			/* too large, or not all of it is valid */
@@ -28,8 +29,7 @@ void
 column_decoder_keep_dictionaries(ColumnDecoder *decoder)
 {
 	decoder->kept = palloc0(sizeof(KeptDictionary));
-	decoder->kept->context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse kept dictionary",
-												   ALLOCSET_SMALL_SIZES);
+	decoder->kept->owner = CurrentMemoryContext;
 }
 
 static Size
@@ -51,6 +51,8 @@ make_entries(const ColumnDecoder *decoder, KeptDictionary *kept, const Vector *v
 	kept->unfit = room_of(vector) > MAX_KEPT_BYTES || (is_text && !decode_dictionary_is_valid(vector));
 	if (kept->unfit)
 		return;
+	if (kept->context == NULL)
+		kept->context = AllocSetContextCreate(kept->owner, "streamhouse kept dictionary", ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(kept->context);
 	kept->entries = decode_dictionary_entries(decoder, vector);
 	MemoryContextSwitchTo(old);
@@ -65,7 +67,8 @@ decode_kept_entries(const ColumnDecoder *decoder, const Vector *vector, int nrow
 		return NULL;
 	if (kept->id != vector->dictionary_id)
 	{
-		MemoryContextReset(kept->context);
+		if (kept->context != NULL)
+			MemoryContextReset(kept->context);
 		kept->id = vector->dictionary_id;
 		kept->rows = 0;
 		kept->unfit = false;

@@ -377,6 +377,19 @@ batch_rows(ForeignTableScan *scan, int first, int nrows)
 	return rows;
 }
 
+/* Nulls of columns that have none in the slice are settled for all of its rows. */
+static void
+settle_nulls(ForeignTableScan *scan, TupleTableSlot *slot)
+{
+	int			i;
+
+	for (i = 0; i < scan->ncolumns; i++)
+	{
+		scan->columns[i].has_nulls = scan->batch->columns[i]->has_nulls;
+		slot->tts_isnull[scan->columns[i].attribute] = false;
+	}
+}
+
 static void
 load_slice(ForeignTableScan *scan)
 {
@@ -417,7 +430,7 @@ next_batch(ForeignTableScan *scan)
 
 /* False at the end of the scan. */
 static bool
-next_slice(ForeignTableScan *scan)
+next_slice(ForeignTableScan *scan, TupleTableSlot *slot)
 {
 	while (scan->batch == NULL || scan->next_row >= scan->batch->nselected)
 	{
@@ -432,21 +445,23 @@ next_slice(ForeignTableScan *scan)
 			return false;
 	}
 	load_slice(scan);
+	settle_nulls(scan, slot);
 	return true;
 }
 
 static void
 store_row(ForeignTableScan *scan, TupleTableSlot *slot, int row)
 {
-	int			i;
+	const ScanColumn *column = scan->columns;
+	const ScanColumn *end = column + scan->ncolumns;
+	Datum	   *values = slot->tts_values;
 
 	scan->place = scan->slice_places != NULL ? scan->slice_places[row] : row;
-	for (i = 0; i < scan->ncolumns; i++)
+	for (; column < end; column++)
 	{
-		const ScanColumn *column = &scan->columns[i];
-
-		slot->tts_values[column->attribute] = column->values[row];
-		slot->tts_isnull[column->attribute] = column->isnull[row];
+		values[column->attribute] = column->values[row];
+		if (column->has_nulls)
+			slot->tts_isnull[column->attribute] = column->isnull[row];
 	}
 	ExecStoreVirtualTuple(slot);
 }
@@ -471,7 +486,7 @@ streamhouseIterateForeignScan(ForeignScanState *node)
 			ExecStoreVirtualTuple(slot);
 		return slot;
 	}
-	if (scan->slice_next >= scan->slice_rows && (scan->finished || !next_slice(scan)))
+	if (scan->slice_next >= scan->slice_rows && (scan->finished || !next_slice(scan, slot)))
 		return slot;
 	store_row(scan, slot, scan->slice_next++);
 	return slot;

@@ -21,6 +21,7 @@ typedef struct ScanColumn
 	int			attribute;		/* attribute number - 1 */
 	Datum	   *values;			/* of the slice, with room for the largest */
 	bool	   *isnull;
+	bool		has_nulls;		/* in the slice */
 	ColumnDecoder *decoder;
 } ScanColumn;
 
