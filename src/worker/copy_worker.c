@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "replication/slot.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -647,6 +648,9 @@ report_failure(void)
 static void
 end_round(int code, Datum arg)
 {
+	/* the next leader makes a slot of the same name */
+	if (MyReplicationSlot != NULL)
+		ReplicationSlotRelease();
 	shared_copy_end(shared);
 }
 

@@ -66,7 +66,7 @@ is(sql(q{SET ROLE reader; SET streamhouse.fresh_reads = on; SELECT v FROM lake.a
 
 # ---- consistent cuts
 sql(q{CALL streamhouse.alter_sync('slow', flush_interval => '100 ms')});
-sql(q{UPDATE a SET v = 1000; UPDATE b SET v = 0});
+sql(q{BEGIN; UPDATE a SET v = 1000; UPDATE b SET v = 0; COMMIT; CALL streamhouse.wait_for_sync('slow')});
 my @cuts;
 foreach my $n (1 .. 60)
 {
