@@ -228,8 +228,8 @@ choose(DiffReader *reader, bool is_before)
 {
 	DiffSide   *side = is_before ? &reader->before : &reader->after;
 
-	/* rows that are gone show only as deleted ones */
-	if (!is_before || reader->keep_deletes)
+	/* rows that are gone show only as deleted ones, and not when they were deleted before */
+	if (!is_before || (reader->keep_deletes && !ROW_KIND_IS_RETRACT(side->kinds->values.i8[side->next])))
 	{
 		reader->is_before[reader->nrows] = is_before;
 		reader->rows[reader->nrows++] = side->next;
