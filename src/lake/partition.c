@@ -86,13 +86,13 @@ append_value(StringInfo out, const LakeTable *table, int key, const Scalar *valu
 	}
 }
 
-/* "k=v/k=v", each part escaped as in names of folders, or as it is; nothing for a table without partitions. */
+/* "k=v/k=v", with values as folders are named or as casts print them, escaped or not; nothing for a table without partitions. */
 static void
-append_partition(StringInfo out, const LakeTable *table, BytesView partition, bool escape)
+append_partition(StringInfo out, const LakeTable *table, BytesView partition, bool as_folder, bool escape)
 {
 	int			nkeys = table->schema->npartition_keys;
 	/* Java names a folder by the time zone of the process that writes; here it is always UTC */
-	ValueTextStyle style = escape && table->options->partition_legacy_name ? VALUE_TEXT_LEGACY : VALUE_TEXT_CAST_UTC;
+	ValueTextStyle style = as_folder && table->options->partition_legacy_name ? VALUE_TEXT_LEGACY : VALUE_TEXT_CAST_UTC;
 	Scalar	   *values = (Scalar *) palloc(Max(nkeys, 1) * sizeof(Scalar));
 	StringInfoData text;
 
@@ -153,7 +153,7 @@ lake_bucket_directory(const LakeTable *table, BytesView partition, int32 bucket)
 	initStringInfo(&out);
 	if (table->options->data_path_directory != NULL)
 		append_path_directory(&out, table);
-	append_partition(&out, table, partition, true);
+	append_partition(&out, table, partition, true, true);
 	if (table->schema->npartition_keys > 0)
 		appendStringInfoChar(&out, '/');
 	if (bucket == BUCKET_POSTPONED)
@@ -190,6 +190,16 @@ lake_partition_text(const LakeTable *table, BytesView partition)
 	StringInfoData out;
 
 	initStringInfo(&out);
-	append_partition(&out, table, partition, false);
+	append_partition(&out, table, partition, false, false);
+	return out.data;
+}
+
+char *
+lake_partition_spec(const LakeTable *table, BytesView partition)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	append_partition(&out, table, partition, true, false);
 	return out.data;
 }

@@ -154,7 +154,7 @@ collect_partitions(LakeTable *table, const CatalogItem *item, void *arg)
 		CatalogItem *copy = add_item(arg, item);
 
 		copy->partition = MemoryContextStrdup(((ItemList *) arg)->context,
-											  lake_partition_text(table, group->partition));
+											  lake_partition_spec(table, group->partition));
 		copy->group = *group;
 	}
 }

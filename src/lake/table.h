@@ -119,4 +119,7 @@ extern char *lake_external_path(const LakeTable *table, const char *path);
 /* "k=v/k=v" for messages and views (unescaped values). */
 extern char *lake_partition_text(const LakeTable *table, BytesView partition);
 
+/* The same with values as the partition's folder has them, but not escaped; ERROR when it could not be named. */
+extern char *lake_partition_spec(const LakeTable *table, BytesView partition);
+
 #endif							/* STREAMHOUSE_LAKE_TABLE_H */
