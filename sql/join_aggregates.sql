@@ -133,8 +133,8 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		CONTINUE WHEN line ~ 'Bytes Read|Build Memory|Buffers|Pages Skipped|Cache';
-		RETURN NEXT line;
+		CONTINUE WHEN line ~ 'Bytes Read|Build Memory|Buffers|Planning|Pages Skipped|Cache';
+		RETURN NEXT regexp_replace(line, 'rows=([0-9]+)[.]00', 'rows=\1');	-- since PostgreSQL 18
 	END LOOP;
 END $$;
 SELECT ja.explain('SELECT count(*), sum(p.v) FROM ja.parts p JOIN ja.dim d ON p.day = d.day WHERE d.v = 2');
