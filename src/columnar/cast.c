@@ -240,9 +240,9 @@ cast_integer(const DataType *from, const DataType *to, Scalar *value)
 
 	if (value->isnull)
 		return true;
-	integer = cast_get_integer(from, value);
+	integer = scalar_integer(from->physical, value);
 	cast_set_integer(to, value, integer);
-	return cast_get_integer(to, value) == integer;
+	return scalar_integer(to->physical, value) == integer;
 }
 
 /* ---- vectors ---- */

@@ -117,22 +117,6 @@ cast_number_loop(PhysicalType from, PhysicalType to)
 
 /* ---- single integers ---- */
 
-int64
-cast_get_integer(const DataType *type, const Scalar *value)
-{
-	switch (type->physical)
-	{
-		case PHYSICAL_INT8:
-			return value->v.i8;
-		case PHYSICAL_INT16:
-			return value->v.i16;
-		case PHYSICAL_INT32:
-			return value->v.i32;
-		default:
-			return value->v.i64;
-	}
-}
-
 void
 cast_set_integer(const DataType *type, Scalar *value, int64 integer)
 {
@@ -156,7 +140,7 @@ cast_set_integer(const DataType *type, Scalar *value, int64 integer)
 CastResult
 cast_integer_to_boolean(CastState *state, const Scalar *in, Scalar *out)
 {
-	out->v.i8 = cast_get_integer(state->from, in) != 0;
+	out->v.i8 = scalar_integer(state->from->physical, in) != 0;
 	return CAST_DONE;
 }
 
@@ -184,7 +168,7 @@ cast_set_decimal(const DataType *type, Scalar *value, int128 unscaled, int scale
 CastResult
 cast_integer_to_decimal(CastState *state, const Scalar *in, Scalar *out)
 {
-	return cast_set_decimal(state->to, out, cast_get_integer(state->from, in), 0);
+	return cast_set_decimal(state->to, out, scalar_integer(state->from->physical, in), 0);
 }
 
 /* By way of the text: the number that is printed is the one that is rounded. */

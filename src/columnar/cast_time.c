@@ -85,7 +85,7 @@ set_timestamp(CastState *state, Scalar *out, int64 millis, int32 nanos)
 CastResult
 cast_integer_to_timestamp(CastState *state, const Scalar *in, Scalar *out)
 {
-	uint64		seconds = (uint64) cast_get_integer(state->from, in);
+	uint64		seconds = (uint64) scalar_integer(state->from->physical, in);
 
 	return set_timestamp(state, out, (int64) (seconds * 1000), 0);
 }

@@ -48,7 +48,6 @@ extern const char *cast_nested_vector(Cast *cast, const Vector *source, const in
 									  Vector *target);
 
 /* numbers: cast_number.c */
-extern int64 cast_get_integer(const DataType *type, const Scalar *value);
 extern void cast_set_integer(const DataType *type, Scalar *value, int64 integer);	/* narrowing as Java */
 extern int128 cast_get_decimal(const DataType *type, const Scalar *value);
 extern CastResult cast_set_decimal(const DataType *type, Scalar *value, int128 unscaled, int scale);

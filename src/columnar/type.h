@@ -136,4 +136,11 @@ extern bool type_is_primitive(const DataType *type);	/* may be in keys: neither 
 extern bool type_is_supported(const DataType *type);	/* of columns of tables that SQL may read and write */
 extern bool type_is_string(const DataType *type);	/* CHAR, VARCHAR */
 
+/* TINYINT to BIGINT? */
+static inline bool
+type_is_integer(const DataType *type)
+{
+	return type->root >= TYPE_TINYINT && type->root <= TYPE_BIGINT;
+}
+
 #endif							/* STREAMHOUSE_TYPE_H */

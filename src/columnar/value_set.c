@@ -25,22 +25,6 @@ struct ValueSet
 	BytesView	free_string;
 };
 
-static int64
-scalar_number(PhysicalType physical, const Scalar *value)
-{
-	switch (physical)
-	{
-		case PHYSICAL_INT8:
-			return value->v.i8;
-		case PHYSICAL_INT16:
-			return value->v.i16;
-		case PHYSICAL_INT32:
-			return value->v.i32;
-		default:
-			return value->v.i64;
-	}
-}
-
 static inline bool
 has_number(const ValueSet *set, int64 number, uint32 *place)
 {
@@ -80,12 +64,12 @@ add_numbers(ValueSet *set, PhysicalType physical, const Scalar *values, int nval
 	uint32		i;
 
 	set->numbers = (int64 *) palloc((Size) (set->mask + 1) * sizeof(int64));
-	set->free_number = scalar_number(physical, &values[0]);
+	set->free_number = scalar_integer(physical, &values[0]);
 	for (i = 0; i <= set->mask; i++)
 		set->numbers[i] = set->free_number;
 	for (int j = 1; j < nvalues; j++)
 	{
-		int64		number = scalar_number(physical, &values[j]);
+		int64		number = scalar_integer(physical, &values[j]);
 
 		if (!has_number(set, number, &place))
 			set->numbers[place] = number;

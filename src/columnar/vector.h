@@ -182,6 +182,7 @@ scalar_integer(PhysicalType physical, const Scalar *value)
 		case PHYSICAL_INT32:
 			return value->v.i32;
 		default:
+			Assert(physical == PHYSICAL_INT64);
 			return value->v.i64;
 	}
 }

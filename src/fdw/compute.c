@@ -149,22 +149,15 @@ analyze_constant(const Const *value)
 	return expression;
 }
 
-static bool
-is_integer(const DataType *type)
-{
-	return type->root == TYPE_TINYINT || type->root == TYPE_SMALLINT || type->root == TYPE_INT ||
-		type->root == TYPE_BIGINT;
-}
-
 /* Can values become ones of another type, none of them changed? */
 static bool
 can_widen(const DataType *from, const DataType *to)
 {
 	if (to->root == TYPE_DECIMAL)
-		return is_integer(from) || (from->root == TYPE_DECIMAL && from->scale <= to->scale);
+		return type_is_integer(from) || (from->root == TYPE_DECIMAL && from->scale <= to->scale);
 	if (to->root == TYPE_DOUBLE || to->root == TYPE_FLOAT)
-		return is_integer(from) || from->root == TYPE_FLOAT || from->root == to->root;
-	return is_integer(from) && is_integer(to) && from->physical <= to->physical;
+		return type_is_integer(from) || from->root == TYPE_FLOAT || from->root == to->root;
+	return type_is_integer(from) && type_is_integer(to) && from->physical <= to->physical;
 }
 
 /* A number as one of another type, at least as wide. */
@@ -595,7 +588,7 @@ compute_unite_keys(Expression **left, Expression **right)
 {
 	if (has_call(*left) || has_call(*right))
 		return false;
-	if (is_integer((*left)->type) && is_integer((*right)->type))
+	if (type_is_integer((*left)->type) && type_is_integer((*right)->type))
 	{
 		const DataType *wide = (*left)->type->physical > (*right)->type->physical ? (*left)->type : (*right)->type;
 

@@ -20,6 +20,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/memutils.h"
 
+#include "columnar/cast.h"
 #include "columnar/compare.h"
 #include "fdw/compute.h"
 #include "fdw/plan.h"
@@ -435,17 +436,11 @@ build_next_of_all(JoinScan *join)
 
 /* ---- pruning ---- */
 
-static bool
-is_integer(const DataType *type)
-{
-	return type->root >= TYPE_TINYINT && type->root <= TYPE_BIGINT;
-}
-
 /* The first relation's column that a key is, as an integer maybe wider; -1: it is none. */
 static int
 probed_column(const ForeignTableScan *scan, const Expression *key)
 {
-	if (key->kind == EXPRESSION_WIDEN && is_integer(key->type) && is_integer(key->arguments[0]->type))
+	if (key->kind == EXPRESSION_WIDEN && type_is_integer(key->type) && type_is_integer(key->arguments[0]->type))
 		key = key->arguments[0];
 	if (key->kind != EXPRESSION_COLUMN || key->column >= scan->target.schema->nfields ||
 		key->type->physical == PHYSICAL_FLOAT || key->type->physical == PHYSICAL_DOUBLE)
@@ -453,49 +448,9 @@ probed_column(const ForeignTableScan *scan, const Expression *key)
 	return key->column;
 }
 
-static int64
-integer_value(PhysicalType physical, const Scalar *value)
-{
-	switch (physical)
-	{
-		case PHYSICAL_INT8:
-			return value->v.i8;
-		case PHYSICAL_INT16:
-			return value->v.i16;
-		case PHYSICAL_INT32:
-			return value->v.i32;
-		default:
-			return value->v.i64;
-	}
-}
-
-/* A key as a value of the column's type; false if the column has no such value. */
-static bool
-narrow_value(PhysicalType from, PhysicalType to, Scalar *value)
-{
-	int64		number;
-
-	if (from == to)
-		return true;
-	number = integer_value(from, value);
-	switch (to)
-	{
-		case PHYSICAL_INT8:
-			value->v.i8 = (int8) number;
-			break;
-		case PHYSICAL_INT16:
-			value->v.i16 = (int16) number;
-			break;
-		default:
-			value->v.i32 = (int32) number;
-			break;
-	}
-	return integer_value(to, value) == number;
-}
-
 /* The values that a key has in the table, as those of a column; how many. */
 static int
-list_key_values(const BuiltRelation *built, int key, PhysicalType physical, Scalar *values)
+list_key_values(const BuiltRelation *built, int key, const DataType *wanted, Scalar *values)
 {
 	const DataType *type = built->spec.key_types[key];
 	int			nkeys = join_table_key_count(built->step->table);
@@ -512,7 +467,8 @@ list_key_values(const BuiltRelation *built, int key, PhysicalType physical, Scal
 		for (i = 0; i < count; i++)
 		{
 			values[nvalues] = vector_get(vector, i);
-			nvalues += narrow_value(type->physical, physical, &values[nvalues]);
+			/* integers that the column cannot have are in none of its rows */
+			nvalues += type->physical == wanted->physical || cast_integer(type, wanted, &values[nvalues]);
 		}
 	}
 	vector_free(vector);
@@ -525,7 +481,7 @@ key_predicate(const BuiltRelation *built, int key, int column, const DataType *t
 {
 	int			nkeys = join_table_key_count(built->step->table);
 	Scalar	   *values = MemoryContextAllocHuge(CurrentMemoryContext, Max(nkeys, 1) * sizeof(Scalar));
-	int			nvalues = list_key_values(built, key, type->physical, values);
+	int			nvalues = list_key_values(built, key, type, values);
 	int			least = 0;
 	int			greatest = 0;
 	int			i;

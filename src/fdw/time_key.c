@@ -101,22 +101,10 @@ unit_grain(const Expr *node)
 int
 time_extract_scale(const Expr *unit, bool of_date)
 {
+	if (unit_grain(unit) != GRAIN_NONE)
+		return 0;
 	switch (decode_unit(unit))
 	{
-		case DTK_DAY:
-		case DTK_WEEK:
-		case DTK_MONTH:
-		case DTK_QUARTER:
-		case DTK_YEAR:
-		case DTK_DECADE:
-		case DTK_CENTURY:
-		case DTK_MILLENNIUM:
-		case DTK_DOW:
-		case DTK_ISODOW:
-		case DTK_DOY:
-		case DTK_ISOYEAR:
-		case DTK_HOUR:
-		case DTK_MINUTE:
 		case DTK_MICROSEC:
 			return 0;
 		case DTK_MILLISEC:

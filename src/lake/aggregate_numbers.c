@@ -263,22 +263,6 @@ divide_decimal(const Aggregator *aggregator, Scalar *accumulator, const Scalar *
 	set_multiplied(type, accumulator, dividend, decimal_power_of_ten(type->scale), divisor);
 }
 
-static int64
-get_integer(PhysicalType physical, const Scalar *value)
-{
-	switch (physical)
-	{
-		case PHYSICAL_INT8:
-			return value->v.i8;
-		case PHYSICAL_INT16:
-			return value->v.i16;
-		case PHYSICAL_INT32:
-			return value->v.i32;
-		default:
-			return value->v.i64;
-	}
-}
-
 static void
 divide(Aggregator *aggregator, Scalar *accumulator, const Scalar *input)
 {
@@ -302,10 +286,10 @@ divide(Aggregator *aggregator, Scalar *accumulator, const Scalar *input)
 			accumulator->v.f64 /= input->v.f64;
 		return;
 	}
-	divisor = get_integer(physical, input);
+	divisor = scalar_integer(physical, input);
 	if (divisor == 0)
 		refuse_division(aggregator, "division by zero");
-	quotient = get_integer(physical, accumulator);
+	quotient = scalar_integer(physical, accumulator);
 	/* the smallest integer by -1 is itself */
 	quotient = divisor == -1 ? (int64) -(uint64) quotient : quotient / divisor;
 	if (physical == PHYSICAL_INT8)

@@ -179,28 +179,11 @@ compare_magnitude(const BitSlices *slices, uint64 magnitude)
 	return compare_slices(slices, magnitude - slices->min);
 }
 
-static int64
-integer_of(const DataType *type, const Scalar *value)
-{
-	switch (type->physical)
-	{
-		case PHYSICAL_INT8:
-			return value->v.i8;
-		case PHYSICAL_INT16:
-			return value->v.i16;
-		case PHYSICAL_INT32:
-			return value->v.i32;
-		default:
-			Assert(type->physical == PHYSICAL_INT64);
-			return value->v.i64;
-	}
-}
-
 static Comparison
 compare_number(void *arg, const Predicate *leaf, const Scalar *value)
 {
 	NumberIndex *index = arg;
-	int64		number = integer_of(leaf->type, value);
+	int64		number = scalar_integer(leaf->type->physical, value);
 	Comparison	result;
 	RowSet		below;
 

@@ -30,12 +30,7 @@ change_load_update(const SyncRelation *source, HeapTuple old_tuple, HeapTuple ne
 {
 	UpdatePassage passage;
 
-	decoded_row_store(source->new_slot, new_tuple);
-	if (old_tuple)
-	{
-		decoded_row_store(source->old_slot, old_tuple);
-		decoded_row_take_unchanged(source->new_slot, source->old_slot);
-	}
+	decoded_row_store_update(source->new_slot, source->old_slot, new_tuple, old_tuple);
 	passage.after = row_source_passes(source->rows, source->new_slot);
 	passage.before = old_tuple ? row_source_passes(source->rows, source->old_slot) : passage.after;
 	return passage;

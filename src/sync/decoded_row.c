@@ -24,8 +24,8 @@ decoded_value_is_out_of_reach(const TupleTableSlot *slot, int column)
 		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[column]));
 }
 
-void
-decoded_row_take_unchanged(TupleTableSlot *new_slot, const TupleTableSlot *old_slot)
+static void
+take_unchanged(TupleTableSlot *new_slot, const TupleTableSlot *old_slot)
 {
 	int			i;
 
@@ -35,4 +35,14 @@ decoded_row_take_unchanged(TupleTableSlot *new_slot, const TupleTableSlot *old_s
 			!decoded_value_is_out_of_reach(old_slot, i))
 			new_slot->tts_values[i] = old_slot->tts_values[i];
 	}
+}
+
+void
+decoded_row_store_update(TupleTableSlot *new_slot, TupleTableSlot *old_slot, HeapTuple new_tuple, HeapTuple old_tuple)
+{
+	decoded_row_store(new_slot, new_tuple);
+	if (old_tuple == NULL)
+		return;
+	decoded_row_store(old_slot, old_tuple);
+	take_unchanged(new_slot, old_slot);
 }

@@ -19,7 +19,12 @@ extern void decoded_row_store(TupleTableSlot *slot, HeapTuple tuple);
 /* Is only the place of a value known?  Never of a column that is not there (negative). */
 extern bool decoded_value_is_out_of_reach(const TupleTableSlot *slot, int column);
 
-/* Values out of reach in the new row that the old one, of the same columns, has. */
-extern void decoded_row_take_unchanged(TupleTableSlot *new_slot, const TupleTableSlot *old_slot);
+/*
+ * Both rows of an update, in slots of the same columns; old_tuple is NULL when
+ * the WAL has nothing of the old row.  Values out of reach in the new row are
+ * taken from the old one, if that has them.
+ */
+extern void decoded_row_store_update(TupleTableSlot *new_slot, TupleTableSlot *old_slot, HeapTuple new_tuple,
+									 HeapTuple old_tuple);
 
 #endif							/* STREAMHOUSE_SYNC_DECODED_ROW_H */

@@ -187,12 +187,7 @@ load_update(const OutputRelation *target, HeapTuple old_tuple, HeapTuple new_tup
 	bool		before;
 	bool		after;
 
-	decoded_row_store(target->new_slot, new_tuple);
-	if (old_tuple)
-	{
-		decoded_row_store(target->old_slot, old_tuple);
-		decoded_row_take_unchanged(target->new_slot, target->old_slot);
-	}
+	decoded_row_store_update(target->new_slot, target->old_slot, new_tuple, old_tuple);
 	after = output_relation_passes(target, target->new_slot);
 	before = old_tuple ? output_relation_passes(target, target->old_slot) : after;
 	if (before && after)

@@ -704,9 +704,29 @@ is_published(const Preflight *check, Oid source)
 	return false;
 }
 
-/* Take out what the publication has no more, or the table that is to be taken anew. */
+typedef bool (*LeaveFunction) (const Preflight *check, const SyncTableRecord *record, const void *arg);
+
+/* What the publication has no more, and tables that could not join; or the one table that is to be taken anew. */
+static bool
+leaves_refreshed(const Preflight *check, const SyncTableRecord *record, const void *arg)
+{
+	Oid			only = *(const Oid *) arg;
+
+	return OidIsValid(only) ? record->source == only : record->refused || !is_published(check, record->source);
+}
+
+/* Of tables that could not join, those to be tried anew and those that are not published any more. */
+static bool
+leaves_refused(const Preflight *check, const SyncTableRecord *record, const void *arg)
+{
+	bool		again = *(const bool *) arg;
+
+	return record->refused && (again || !is_published(check, record->source));
+}
+
+/* Take tables out of the sync, and return them. */
 static List *
-leave_tables(Preflight *check, Oid only)
+leave_tables(Preflight *check, LeaveFunction leaves, const void *arg)
 {
 	List	   *left = NIL;
 	List	   *kept = NIL;
@@ -716,7 +736,7 @@ leave_tables(Preflight *check, Oid only)
 	{
 		SyncTableRecord *record = lfirst(cell);
 
-		if (OidIsValid(only) ? record->source == only : record->refused || !is_published(check, record->source))
+		if (leaves(check, record, arg))
 			left = lappend(left, record);
 		else
 			kept = lappend(kept, record);
@@ -733,7 +753,7 @@ preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left)
 	ListCell   *cell;
 
 	check_surroundings(&check);
-	*left = check.left = leave_tables(&check, only);
+	*left = check.left = leave_tables(&check, leaves_refreshed, &only);
 	nkept = list_length(sync->tables);
 	if (OidIsValid(only) && !is_published(&check, only))
 		add_problem(&check, psprintf("the publication has no table \"%s\"", get_rel_name(only)), NULL);
@@ -749,27 +769,6 @@ preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left)
 	return list_copy_tail(sync->tables, nkept);
 }
 
-/* Of tables that could not join, those to be tried anew and those that are not published any more. */
-static List *
-leave_refused(Preflight *check, bool again)
-{
-	List	   *left = NIL;
-	List	   *kept = NIL;
-	ListCell   *cell;
-
-	foreach(cell, check->sync->tables)
-	{
-		SyncTableRecord *record = lfirst(cell);
-
-		if (record->refused && (again || !is_published(check, record->source)))
-			left = lappend(left, record);
-		else
-			kept = lappend(kept, record);
-	}
-	check->sync->tables = kept;
-	return left;
-}
-
 List *
 preflight_joining(SyncRecord *sync, bool preloaded, bool again, List **left)
 {
@@ -778,7 +777,7 @@ preflight_joining(SyncRecord *sync, bool preloaded, bool again, List **left)
 	ListCell   *cell;
 
 	check_surroundings(&check);
-	*left = check.left = leave_refused(&check, again);
+	*left = check.left = leave_tables(&check, leaves_refused, &again);
 	nkept = list_length(sync->tables);
 	foreach(cell, check.published)
 	{

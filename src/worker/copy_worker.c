@@ -47,15 +47,6 @@ static SyncRecord *sync_record;
 static char *warehouse;
 static List *helpers = NIL;		/* BackgroundWorkerHandle *, of the leader */
 
-/* Unpublished files are removed with the memory of their writers. */
-static void
-discard_work(int code, Datum arg)
-{
-	if (copy_context)
-		MemoryContextDelete(copy_context);
-	copy_context = NULL;
-}
-
 /* ---- monitor ---- */
 
 static bool
@@ -243,7 +234,7 @@ join_round(void)
 	database = shared->worker.database;
 	LWLockRelease(shared_state->lock);
 
-	before_shmem_exit(discard_work, (Datum) 0);
+	worker_delete_at_exit(&copy_context);
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "streamhouse copy", ALLOCSET_DEFAULT_SIZES));
 	copy_context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse copied chunks", ALLOCSET_DEFAULT_SIZES);

@@ -49,15 +49,6 @@
 static MemoryContext worker_context = NULL;
 static SyncState *shared;		/* this sync's entry */
 
-/* Unpublished files are removed with the memory of their writers. */
-static void
-discard_work(int code, Datum arg)
-{
-	if (worker_context)
-		MemoryContextDelete(worker_context);
-	worker_context = NULL;
-}
-
 static void
 set_phase(SyncPhase phase)
 {
@@ -463,7 +454,7 @@ streamhouse_sync_main(Datum argument)
 	LWLockRelease(shared_state->lock);
 
 	/* Registered before the connection is made, so called after its transaction is aborted. */
-	before_shmem_exit(discard_work, (Datum) 0);
+	worker_delete_at_exit(&worker_context);
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 	worker_context = AllocSetContextCreate(TopMemoryContext, "streamhouse sync", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(worker_context);

@@ -10,6 +10,7 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "storage/ipc.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -197,6 +198,22 @@ worker_fix_settings(void)
 	SetConfigOption("extra_float_digits", "1", PGC_USERSET, PGC_S_SESSION);
 	SetConfigOption("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION);
 	sync_slot_permit_plugin();
+}
+
+static void
+delete_context(int code, Datum arg)
+{
+	MemoryContext *context = (MemoryContext *) DatumGetPointer(arg);
+
+	if (*context)
+		MemoryContextDelete(*context);
+	*context = NULL;
+}
+
+void
+worker_delete_at_exit(MemoryContext *context)
+{
+	before_shmem_exit(delete_context, PointerGetDatum(context));
 }
 
 bool

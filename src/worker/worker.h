@@ -46,6 +46,12 @@ extern void worker_abort_transaction(MemoryContext context);
 /* Settings of users are not for processes that read source tables. */
 extern void worker_fix_settings(void);
 
+/*
+ * Let a context go when the process ends, if there is one then: unpublished
+ * files are removed with the memory of their writers.
+ */
+extern void worker_delete_at_exit(MemoryContext *context);
+
 /* Is the extension installed in this database?  In a transaction. */
 extern bool worker_extension_exists(void);
 
