@@ -70,7 +70,6 @@ typedef struct LookupJoin
 	JoinPhase	phase;
 	bool		exhausted;		/* there are no more outer rows */
 	bool		all_pairs;		/* rows are checked again: keys are not numbered */
-	bool		reading;		/* an inner row is in the slot */
 	int32		next;			/* the next row to join with it, or NO_ROW */
 
 	/* for EXPLAIN */
@@ -327,7 +326,6 @@ forget_batch(LookupJoin *join)
 	join->capacity = 0;
 	join->npending = 0;
 	join->first_capacity = 0;
-	join->reading = false;
 	join->next = NO_ROW;
 }
 

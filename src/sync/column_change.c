@@ -95,29 +95,28 @@ next_schema(Comparison *comparison)
 }
 
 static bool
-field_is_key(const TableSchema *schema, int field)
+is_among(const int *fields, int nfields, int field)
 {
 	int			i;
 
-	for (i = 0; i < schema->nprimary_keys; i++)
+	for (i = 0; i < nfields; i++)
 	{
-		if (schema->primary_keys[i] == field)
+		if (fields[i] == field)
 			return true;
 	}
 	return false;
 }
 
 static bool
+field_is_key(const TableSchema *schema, int field)
+{
+	return is_among(schema->primary_keys, schema->nprimary_keys, field);
+}
+
+static bool
 field_is_partition(const TableSchema *schema, int field)
 {
-	int			i;
-
-	for (i = 0; i < schema->npartition_keys; i++)
-	{
-		if (schema->partition_keys[i] == field)
-			return true;
-	}
-	return false;
+	return is_among(schema->partition_keys, schema->npartition_keys, field);
 }
 
 /* Are all values of one type, as readers of older files get them, the same in the other? */

@@ -35,20 +35,10 @@ typedef struct ChunkCopy
 	MemoryContext row_context;
 } ChunkCopy;
 
-static List *
-add_property(List *properties, const char *key, char *value)
-{
-	OptionPair *property = palloc(sizeof(OptionPair));
-
-	property->key = pstrdup(key);
-	property->value = value;
-	return lappend(properties, property);
-}
-
 List *
 copy_base_properties(const SyncTableRecord *record)
 {
-	return add_property(NIL, COPY_PROPERTY, pstrdup(record->copy_id));
+	return list_make1(option_pair_make(COPY_PROPERTY, record->copy_id));
 }
 
 static char *
@@ -176,8 +166,9 @@ commit_chunk(ChunkCopy *copy, int64 number, int64 since)
 
 	info.commit_user = commit_user(copy->table->sync);
 	info.commit_identifier = number;
-	info.properties = add_property(copy_base_properties(copy->table->record), CHUNK_PROPERTY,
-								   psprintf("%u/%u/%u/%u", chunk->relid, chunk->file, chunk->start, chunk->end));
+	info.properties = lappend(copy_base_properties(copy->table->record),
+							  option_pair_make(CHUNK_PROPERTY, psprintf("%u/%u/%u/%u", chunk->relid, chunk->file,
+																		chunk->start, chunk->end)));
 	info.force = true;
 	info.unless_overwritten_since = since;
 	(void) table_writer_commit(copy->writer, &info);

@@ -99,22 +99,6 @@ static const char *const policy_names[] = {
 	[UNREPRESENTABLE_CLAMP] = "clamp"
 };
 
-UnrepresentablePolicy
-unrepresentable_policy_parse(const char *text)
-{
-	int			i;
-
-	for (i = 0; i < lengthof(policy_names); i++)
-	{
-		if (strcmp(text, policy_names[i]) == 0)
-			return (UnrepresentablePolicy) i;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("\"on_unrepresentable\" must be \"error\", \"null\" or \"clamp\", not \"%s\"", text)));
-	return UNREPRESENTABLE_ERROR;	/* keep compiler quiet */
-}
-
 static const char *const schema_policy_names[] = {
 	[SCHEMA_CHANGE_EVOLVE] = "evolve",
 	[SCHEMA_CHANGE_IGNORE] = "ignore",
@@ -122,41 +106,48 @@ static const char *const schema_policy_names[] = {
 	[SCHEMA_CHANGE_STOP] = "stop"
 };
 
-SchemaChangePolicy
-schema_change_policy_parse(const char *text)
-{
-	int			i;
-
-	for (i = 0; i < lengthof(schema_policy_names); i++)
-	{
-		if (strcmp(text, schema_policy_names[i]) == 0)
-			return (SchemaChangePolicy) i;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("\"on_schema_change\" must be \"evolve\", \"ignore\", \"pause\" or \"stop\", not \"%s\"", text)));
-	return SCHEMA_CHANGE_EVOLVE;	/* keep compiler quiet */
-}
-
 static const char *const slot_loss_policy_names[] = {
 	[SLOT_LOSS_ERROR] = "error",
 	[SLOT_LOSS_RESYNC] = "resync"
 };
 
+/* The place of a policy's name among those that an option may have; ERROR if it has none. */
+static int
+policy_parse(const char *option, const char *const *names, int nnames, const char *text)
+{
+	StringInfoData possible;
+	int			i;
+
+	for (i = 0; i < nnames; i++)
+	{
+		if (strcmp(text, names[i]) == 0)
+			return i;
+	}
+	initStringInfo(&possible);
+	for (i = 0; i < nnames; i++)
+		appendStringInfo(&possible, "%s\"%s\"", i == 0 ? "" : i == nnames - 1 ? " or " : ", ", names[i]);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("\"%s\" must be %s, not \"%s\"", option, possible.data, text)));
+	return 0;					/* keep compiler quiet */
+}
+
+UnrepresentablePolicy
+unrepresentable_policy_parse(const char *text)
+{
+	return (UnrepresentablePolicy) policy_parse("on_unrepresentable", policy_names, lengthof(policy_names), text);
+}
+
+SchemaChangePolicy
+schema_change_policy_parse(const char *text)
+{
+	return (SchemaChangePolicy) policy_parse("on_schema_change", schema_policy_names, lengthof(schema_policy_names), text);
+}
+
 SlotLossPolicy
 slot_loss_policy_parse(const char *text)
 {
-	int			i;
-
-	for (i = 0; i < lengthof(slot_loss_policy_names); i++)
-	{
-		if (strcmp(text, slot_loss_policy_names[i]) == 0)
-			return (SlotLossPolicy) i;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("\"on_slot_loss\" must be \"error\" or \"resync\", not \"%s\"", text)));
-	return SLOT_LOSS_ERROR;		/* keep compiler quiet */
+	return (SlotLossPolicy) policy_parse("on_slot_loss", slot_loss_policy_names, lengthof(slot_loss_policy_names), text);
 }
 
 /* The rule that a table joined by, 0 for none, and what follows from it. */
@@ -285,24 +276,25 @@ table_of_row(const SyncRecord *sync, uint64 row)
 }
 
 /*
- * The name of a source comes as text even when the table is gone: then it is
- * the number.
+ * All tables, or the one that fills a lake table.  The name of a source comes
+ * as text even when the table is gone: then it is the number.
  */
 static void
-load_tables(SyncRecord *sync, MemoryContext context)
+load_tables(SyncRecord *sync, const char *lake_table, MemoryContext context)
 {
-	Oid			types[1] = {TEXTOID};
-	Datum		values[1];
+	Oid			types[2] = {TEXTOID, TEXTOID};
+	Datum		values[2];
 	uint64		i;
 
 	values[0] = CStringGetTextDatum(sync->name);
+	values[1] = CStringGetTextDatum(lake_table ? lake_table : "");
 	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
 			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error, coalesce(t.rule, 0),"
 			" t.used_names, t.used_columns, t.used_types::oid[]"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-			" WHERE t.sync = $1 ORDER BY t.source::oid",
-			SPI_OK_SELECT, 1, types, values);
+			" WHERE t.sync = $1 AND ($2 = '' OR (t.lake_table = $2 AND NOT t.refused)) ORDER BY t.source::oid",
+			SPI_OK_SELECT, 2, types, values);
 	for (i = 0; i < SPI_processed; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -310,28 +302,6 @@ load_tables(SyncRecord *sync, MemoryContext context)
 		sync->tables = lappend(sync->tables, table_of_row(sync, i));
 		MemoryContextSwitchTo(old);
 	}
-}
-
-/* Keep only the table of that name in the lake. */
-static void
-load_table_of_name(SyncRecord *sync, const char *name, MemoryContext context)
-{
-	MemoryContext old;
-	List	   *all;
-	ListCell   *cell;
-
-	load_tables(sync, context);
-	old = MemoryContextSwitchTo(context);
-	all = sync->tables;
-	sync->tables = NIL;
-	foreach(cell, all)
-	{
-		SyncTableRecord *table = lfirst(cell);
-
-		if (!table->refused && strcmp(psprintf("%s.%s", sync->database, table->lake_table), name) == 0)
-			sync->tables = lappend(sync->tables, table);
-	}
-	MemoryContextSwitchTo(old);
 }
 
 static SyncRecord *
@@ -352,7 +322,7 @@ find_by(const char *query, const char *value)
 
 		sync = sync_of_row(0);
 		MemoryContextSwitchTo(old);
-		load_tables(sync, context);
+		load_tables(sync, NULL, context);
 	}
 	catalog_leave(&access);
 	return sync;
@@ -379,6 +349,7 @@ sync_catalog_find_by_lake_table(const char *name)
 	Oid			types[1] = {TEXTOID};
 	Datum		values[1];
 	uint64		i;
+	ListCell   *cell;
 
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(name);
@@ -391,8 +362,12 @@ sync_catalog_find_by_lake_table(const char *name)
 		result = lappend(result, sync_of_row(i));
 		MemoryContextSwitchTo(old);
 	}
-	for (i = 0; i < list_length(result); i++)
-		load_table_of_name(list_nth(result, i), name, context);
+	foreach(cell, result)
+	{
+		SyncRecord *sync = lfirst(cell);
+
+		load_tables(sync, name + strlen(sync->database) + 1, context);
+	}
 	catalog_leave(&access);
 	return result;
 }

@@ -86,20 +86,15 @@ board_take(CopyBoard *board, int *table, int *chunk)
 	return i < board->ntables;
 }
 
-bool
-board_chunk_done(CopyBoard *board, int table, int chunk)
+void
+board_chunk_done(BoardTable *table)
 {
-	BoardTable *of = &board->tables[table];
-	bool		done;
-
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
-	of->ndone++;
-	of->bytes_done = (int64) ((double) (of->bytes - of->bytes_before) * of->ndone / of->nchunks);
-	done = of->state == BOARD_COPYING && of->ndone == of->nchunks;
-	if (done)
-		of->state = BOARD_DONE;
+	table->ndone++;
+	table->bytes_done = (int64) ((double) (table->bytes - table->bytes_before) * table->ndone / table->nchunks);
+	if (table->state == BOARD_COPYING && table->ndone == table->nchunks)
+		table->state = BOARD_DONE;
 	LWLockRelease(shared_state->lock);
-	return done;
 }
 
 void

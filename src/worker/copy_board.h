@@ -78,8 +78,8 @@ extern BoardTable *board_find(CopyBoard *board, const char *copy_id);
 /* Take a chunk to copy; false when none is left.  The same table as before if possible. */
 extern bool board_take(CopyBoard *board, int *table, int *chunk);
 
-/* It is in the lake, or not.  True when the table is done by that. */
-extern bool board_chunk_done(CopyBoard *board, int table, int chunk);
+/* A chunk of the table is in the lake; or its copy has failed. */
+extern void board_chunk_done(BoardTable *table);
 extern void board_fail(CopyBoard *board, BoardTable *table, const char *error);
 
 /* The table is not to be copied any more; copies of chunks that were taken may still arrive. */

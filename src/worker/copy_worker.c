@@ -201,7 +201,7 @@ copy_chunks(void (*begin) (void), void (*end) (void), void (*undo) (void))
 	while (monitor_wanted() && board_take(board, &table, &chunk))
 	{
 		if (try_chunk(table, chunk, begin, end, undo))
-			board_chunk_done(board, table, chunk);
+			board_chunk_done(&board->tables[table]);
 		wake_deferred_stream();
 		CHECK_FOR_INTERRUPTS();
 	}

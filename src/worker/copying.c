@@ -116,7 +116,6 @@ static void
 try_begin_table(CopyTable *table, SyncTableRecord *record, CopyBoard *current, BoardTable *entry)
 {
 	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
 
 	PG_TRY();
 	{
@@ -132,9 +131,7 @@ try_begin_table(CopyTable *table, SyncTableRecord *record, CopyBoard *current, B
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		AbortCurrentTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
+		worker_abort_transaction(context);
 		board_fail(current, entry, error->hint ? psprintf("%s (%s %s)", error->message, error->detail ? error->detail : "", error->hint) :
 				   error->message);
 	}
@@ -198,7 +195,6 @@ static void
 try_align_table(const SyncRecord *sync, SyncTableRecord *record, const char *warehouse)
 {
 	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
 
 	PG_TRY();
 	{
@@ -212,9 +208,7 @@ try_align_table(const SyncRecord *sync, SyncTableRecord *record, const char *war
 	{
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
-		AbortCurrentTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
+		worker_abort_transaction(context);
 	}
 	PG_END_TRY();
 }
@@ -302,8 +296,8 @@ round_under_way(const SyncState *shared)
 	return result;
 }
 
-static bool
-may_start(const SyncState *shared)
+bool
+copying_is_due(const SyncState *shared)
 {
 	bool		result;
 
@@ -312,12 +306,6 @@ may_start(const SyncState *shared)
 		shared->copy.next_start <= GetCurrentTimestamp();
 	LWLockRelease(shared_state->lock);
 	return result;
-}
-
-bool
-copying_is_due(const SyncState *shared)
-{
-	return may_start(shared);
 }
 
 /* What the others are to know before the stream begins; returns whether tables had been deferred. */
@@ -354,7 +342,7 @@ copying_prepare(SyncState *shared, SyncRecord *sync, const char *warehouse)
 		return false;
 	}
 	reset_tables(sync, warehouse, deferred);
-	if (!may_start(shared))
+	if (!copying_is_due(shared))
 		return false;
 	align_tables(sync, warehouse);
 	return shared_copy_start(shared) && some_not_begun(sync, NULL);
