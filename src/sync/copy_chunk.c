@@ -126,6 +126,14 @@ scan_blocks(ChunkCopy *copy, Relation relation)
 
 /* ---- the chunk ---- */
 
+void
+copy_raise_written_anew(const CopyTable *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("table \"%s\" was truncated or written anew while it was copied", table->record->source_name)));
+}
+
 /*
  * The relation, if its blocks are those that were counted: the statements
  * that write a table anew give it another file.
@@ -140,9 +148,7 @@ open_relation(const ChunkCopy *copy)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table \"%s\" does not exist any more", copy->table->record->source_name)));
 	if (relation->rd_rel->relfilenode != copy->chunk->file)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("table \"%s\" was truncated or written anew while it was copied", copy->table->record->source_name)));
+		copy_raise_written_anew(copy->table);
 	return relation;
 }
 

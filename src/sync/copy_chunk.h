@@ -17,6 +17,7 @@
 
 #include "storage/block.h"
 
+#include "compat.h"
 #include "lake/table.h"
 #include "sync/monitor.h"
 #include "sync/sync_catalog.h"
@@ -44,6 +45,9 @@ typedef struct CopyTable
  */
 extern void copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size memory,
 					   const SyncMonitor *monitor);
+
+/* A statement wrote the table anew: its rows are only for later snapshots, unless they are copied again. */
+pg_noreturn extern void copy_raise_written_anew(const CopyTable *table);
 
 /* The chunks (CopyChunk *) of a table that are in the lake. */
 extern List *copy_chunks_done(const CopyTable *table, const LakeTable *lake);

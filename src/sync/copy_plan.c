@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/table.h"
 #include "access/tableam.h"
@@ -11,7 +12,9 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "storage/bufmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "sync/copy_plan.h"
 #include "sync/source.h"
@@ -106,6 +109,38 @@ plan_relation(CopyPlan *plan, Relation relation, List *done, int64 chunk_size)
 		plan->rows += relation->rd_rel->reltuples;
 }
 
+/* The file that a relation had as of the active snapshot; invalid when there was no such relation. */
+static Oid
+file_of_snapshot(Oid relid)
+{
+	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	row;
+	Oid			file;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(catalog, ClassOidIndexId, true, GetActiveSnapshot(), 1, &key);
+	row = systable_getnext(scan);
+	file = HeapTupleIsValid(row) ? ((Form_pg_class) GETSTRUCT(row))->relfilenode : InvalidOid;
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return file;
+}
+
+/*
+ * ALTER TABLE leaves nothing for snapshots of before when it writes a table
+ * anew: they would see an empty one.
+ */
+static void
+require_file_of_snapshot(const CopyTable *table, Relation relation)
+{
+	Oid			file = file_of_snapshot(RelationGetRelid(relation));
+
+	if (OidIsValid(file) && file != relation->rd_rel->relfilenode)
+		copy_raise_written_anew(table);
+}
+
 /* The table itself, or its partitions that have rows. */
 static List *
 relations_of_table(Relation source)
@@ -166,7 +201,10 @@ copy_plan(const CopyTable *table, int64 chunk_size)
 		Relation	relation = try_table_open(lfirst_oid(cell), AccessShareLock);
 
 		if (relation && relation->rd_rel->relkind == RELKIND_RELATION)
+		{
+			require_file_of_snapshot(table, relation);
 			plan_relation(plan, relation, done, chunk_size);
+		}
 		if (relation)
 			table_close(relation, AccessShareLock);
 	}

@@ -42,14 +42,21 @@ sub chunk_commits
 	return split /\|/, sql(qq{SELECT count(*) || '|' || count(DISTINCT commit_identifier) FROM lake."$table\$snapshots" WHERE commit_user LIKE '%_copy'});
 }
 
-# A session that has the table locked; closing it releases the lock.
-sub lock_table
+# A session in a transaction that has done something; finishing it rolls back, unless it commits before.
+sub transaction
 {
-	my ($table) = @_;
-	my ($in, $out, $err) = ("BEGIN; LOCK TABLE $table; SELECT 'locked';\n", '', '');
-	my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err);
-	$session->pump until $out =~ /locked/;
-	return $session;
+	my ($statements) = @_;
+	my %session = (in => "BEGIN; $statements; SELECT 'done';\n", out => '', err => '');
+	$session{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$session{in}, '>', \$session{out}, '2>', \$session{err});
+	$session{run}->pump until $session{out} =~ /done/;
+	return \%session;
+}
+
+sub commit
+{
+	my ($session) = @_;
+	$session->{in} .= "COMMIT;\n";
+	$session->{run}->finish;
 }
 
 my $script = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
@@ -192,7 +199,7 @@ sql(q{
 	CALL streamhouse.refresh_sync('few');
 });
 wait_until(q{SELECT chunks_done > 0 FROM streamhouse.sync_progress WHERE "table" = 'slow'}, 'a large table is being copied');
-my $locked = lock_table('slow');
+my $locked = transaction('LOCK TABLE slow');
 
 is(sql(q{SELECT phase FROM streamhouse.sync_progress WHERE "table" = 'slow'}), 'copying', 'and it is locked meanwhile');
 my ($done, $total, $rows, $expected) = split /\|/, sql(q{SELECT chunks_done, chunks_total, rows_done, rows_expected FROM streamhouse.sync_progress WHERE "table" = 'slow'});
@@ -232,7 +239,7 @@ import_tables('slow');
 ($code, $out, $err) = $node->psql('postgres', q{CALL streamhouse.compact('lake.slow')});
 like($err, qr/lake table "d.slow" is being filled by the initial copy/, 'a table that is being copied is not compacted');
 
-$locked->finish;
+$locked->{run}->finish;
 
 wait_until(q{SELECT count(*) = 1 FROM streamhouse.sync_progress}, 'all are copied but one');
 like(copy_error($node, 'few', 'w_bad'), qr/w_bad.*on_unrepresentable/s, 'that has a value that the lake does not have');
@@ -249,6 +256,30 @@ wait_for_sync($node, 'few');
 same_rows($node, $_, "$_ goes on") for qw(slow w_toast w_bad);
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_replication_slots}) or die;
 is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'streamhouse copy'}), '0', 'no copy workers are left');
+
+# ALTER TABLE that was under way when the snapshot was taken, and writes the table anew: the snapshot sees an empty one
+sub wait_for_lock
+{
+	my ($of, $what) = @_;
+	wait_until("SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND backend_type = 'streamhouse copy' AND $of", $what);
+}
+
+my $first = transaction('CREATE TABLE first (x int)');
+sql(q{CREATE TABLE w_anew (id int PRIMARY KEY, v int); INSERT INTO w_anew SELECT i, i FROM generate_series(1, 5000) i});
+sql(q{ALTER PUBLICATION few ADD TABLE w_anew; CALL streamhouse.refresh_sync('few')});
+wait_for_lock("locktype = 'transactionid'", 'the snapshot waits for transactions that began before');
+my $second = transaction('CREATE TABLE second (x int)');
+my $xid = sql(q{SELECT max(backend_xid::text::bigint) FROM pg_stat_activity WHERE backend_type = 'client backend'});
+commit($first);
+wait_for_lock("transactionid::text = '$xid'", 'and for those that began meanwhile');
+my $alter = transaction('ALTER TABLE w_anew ALTER v TYPE bigint');
+commit($second);
+wait_for_lock("relation = 'w_anew'::regclass", 'then the copy waits for the table');
+commit($alter);
+wait_until(q{SELECT count(*) = 0 FROM streamhouse.sync_progress}, 'it is copied');
+wait_for_sync($node, 'few');
+import_tables('w_anew');
+same_rows($node, 'w_anew', 'with all rows, though it was written anew');
 
 $node->stop;
 done_testing();
