@@ -9,6 +9,7 @@
 #include "utils/timestamp.h"
 
 #include "sync/lake_position.h"
+#include "sync/lake_rows.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
 #include "sync/streamed.h"
@@ -108,6 +109,16 @@ apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
 }
 
 void
+apply_change(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row)
+{
+	bool		keeps = sync_table_keeps_deleted(table->record);
+
+	if (old_row && !keeps)
+		apply_row(stream, table, ROW_DELETE, old_row);
+	apply_row(stream, table, keeps && kind == ROW_DELETE ? ROW_UPDATE_AFTER : kind, row);
+}
+
+void
 apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, const char *kind)
 {
 	const SyncTableRecord *record = table->record;
@@ -122,11 +133,39 @@ apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, co
 	metadata_describe(row + row_field_count(table->lake->schema, record), record->metadata, record->nmetadata, &origin);
 }
 
+/*
+ * Rows stay and are marked, once all of them are there: those that a copy has yet to bring
+ * could not be.
+ */
+static void
+truncate_softly(SyncStream *stream, SyncTable *table)
+{
+	MemoryContext old;
+	ColumnChange *change;
+
+	if (table->record->copied)
+	{
+		toast_queue_resolve(stream, table);
+		lake_rows_mark_deleted(stream, table);
+		return;
+	}
+	old = MemoryContextSwitchTo(stream->context);
+	change = column_change_make(table->record, CHANGE_COPY, "It was truncated while it was copied.");
+	MemoryContextSwitchTo(old);
+	relation_map_raise(stream->map, change, stream->change_lsn);
+}
+
 void
 apply_truncate(SyncStream *stream, SyncTable *table)
 {
-	TableWriter *writer = apply_writer(stream, table);
+	TableWriter *writer;
 
+	if (sync_table_keeps_deleted(table->record))
+	{
+		truncate_softly(stream, table);
+		return;
+	}
+	writer = apply_writer(stream, table);
 	toast_queue_discard(table);
 	stream->memory -= table_writer_memory(writer);
 	table_writer_truncate(writer);

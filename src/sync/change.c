@@ -4,7 +4,8 @@
  *
  * What the WAL has of the old row depends on the replica identity: the key, if
  * it was changed or is stored out of line, or all of it (FULL).  A delete with
- * the key alone is written with the other columns null.
+ * the key alone is written with the other columns null; where deleted rows
+ * stay in the lake, these are taken from there.
  */
 #include "postgres.h"
 
@@ -119,6 +120,9 @@ require_whole_row(const SyncTable *table, bool incomplete)
 				 errhint("Set REPLICA IDENTITY FULL for the table, drop the sync and its lake tables, and create the sync again.")));
 }
 
+/*
+ * Write the row.  old_row: its key was another one before.  missing: fields that are not at hand, or NULL.
+ */
 static void
 change_row(SyncStream *stream, SyncTable *table, RowKind kind, Scalar *old_row, Scalar *row,
 		   const bool *missing)
@@ -128,12 +132,10 @@ change_row(SyncStream *stream, SyncTable *table, RowKind kind, Scalar *old_row, 
 	if (old_row)
 		apply_metadata(stream, table, old_row, "-D");
 	if (stream->in_progress && missing)
-		streamed_give_up(stream, "leaves large values unchanged");
+		streamed_give_up(stream, kind == ROW_DELETE ? "deletes rows that stay in the lake" : "leaves large values unchanged");
 	if (!stream->in_progress && toast_queue_take(stream, table, kind, old_row, row, missing))
 		return;
-	if (old_row)
-		apply_row(stream, table, ROW_DELETE, old_row);
-	apply_row(stream, table, kind, row);
+	apply_change(stream, table, kind, old_row, row);
 }
 
 static void
@@ -146,9 +148,19 @@ apply_insert(SyncStream *stream, SyncRelation *source, HeapTuple new_tuple)
 	change_row(stream, source->table, ROW_INSERT, NULL, source->table->row, NULL);
 }
 
+static void
+delete_old_row(SyncStream *stream, SyncRelation *source, bool full)
+{
+	SyncTable  *table = source->table;
+
+	decode_old_row(source, full);
+	change_row(stream, table, ROW_DELETE, NULL, table->old_row,
+			   sync_table_keeps_deleted(table->record) && !full ? table->beside_key : NULL);
+}
+
 /* An update of a row that is replicated before and after. */
 static void
-apply_inner_update(SyncStream *stream, SyncRelation *source, bool has_old)
+apply_inner_update(SyncStream *stream, SyncRelation *source, bool full, bool has_old)
 {
 	SyncTable  *table = source->table;
 	bool		incomplete = decode_new_row(source);
@@ -159,15 +171,15 @@ apply_inner_update(SyncStream *stream, SyncRelation *source, bool has_old)
 		decode_old_row(source, false);
 		moved = key_differs(table);
 	}
+	if (moved && sync_table_keeps_deleted(table->record))
+	{
+		delete_old_row(stream, source, full);
+		if (table->deferred)
+			return;
+		decode_old_row(source, false);
+	}
 	change_row(stream, table, ROW_UPDATE_AFTER, moved ? table->old_row : NULL, table->row,
 			   incomplete ? table->missing : NULL);
-}
-
-static void
-delete_old_row(SyncStream *stream, SyncRelation *source, bool full)
-{
-	decode_old_row(source, full);
-	change_row(stream, source->table, ROW_DELETE, NULL, source->table->old_row, NULL);
 }
 
 /* An update may bring a row into the filter, or out of it: an insert or a delete for the lake. */
@@ -180,7 +192,7 @@ apply_update(SyncStream *stream, SyncRelation *source, bool full, HeapTuple old_
 	require_key(table, "an update");
 	passage = change_load_update(source, old_tuple, new_tuple);
 	if (passage.before && passage.after)
-		apply_inner_update(stream, source, old_tuple != NULL);
+		apply_inner_update(stream, source, full, old_tuple != NULL);
 	else if (passage.before)
 		delete_old_row(stream, source, full);
 	else if (passage.after)

@@ -446,6 +446,8 @@ column_change_copy_obstacle(const SyncRecord *sync, const SyncTableRecord *recor
 		return NULL;
 	if (record->history)
 		return "The history in the lake cannot be copied again.";
+	if (sync_table_keeps_deleted(record))
+		return "The table is not copied again by itself, because the lake keeps deleted rows, which the source has not.";
 	if (!actions->pubinsert || !actions->pubupdate || !actions->pubdelete || !actions->pubtruncate)
 		return "The table is not copied again by itself, because the publication leaves out some operations: the lake may have rows that the source has not.";
 	return NULL;

@@ -75,13 +75,12 @@ history_apply(SyncStream *stream, SyncRelation *source, const ReorderBufferChang
 }
 
 void
-history_truncate(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
+history_truncate(SyncStream *stream, SyncRelation *source)
 {
 	SyncTable  *table = source->table;
 	int			i;
 
 	for (i = 0; i < row_field_count(table->lake->schema, table->record); i++)
 		table->row[i].isnull = true;
-	stream->change_lsn = change->lsn;
 	append_described(stream, table, "T");
 }

@@ -12,6 +12,6 @@
 
 /* Append what a change or a TRUNCATE is to the table's history. */
 extern void history_apply(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change);
-extern void history_truncate(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change);
+extern void history_truncate(SyncStream *stream, SyncRelation *source);
 
 #endif							/* STREAMHOUSE_SYNC_HISTORY_H */

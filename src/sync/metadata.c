@@ -10,7 +10,7 @@
 #include "fdw/epoch.h"
 #include "sync/metadata.h"
 
-static const char *const names[METADATA_FIELDS] = {
+static const char *const names[METADATA_DELETED] = {
 	[METADATA_KIND] = "kind",
 	[METADATA_LSN] = "lsn",
 	[METADATA_COMMIT_LSN] = "commit_lsn",
@@ -24,9 +24,9 @@ metadata_field_by_name(const char *name)
 {
 	int			field;
 
-	for (field = 0; field < METADATA_FIELDS && strcmp(names[field], name) != 0; field++)
+	for (field = 0; field < lengthof(names) && strcmp(names[field], name) != 0; field++)
 		;
-	return field;
+	return field < lengthof(names) ? field : METADATA_FIELDS;
 }
 
 char *
@@ -36,21 +36,24 @@ metadata_field_names(void)
 	int			field;
 
 	initStringInfo(&text);
-	for (field = 0; field < METADATA_FIELDS; field++)
+	for (field = 0; field < lengthof(names); field++)
 		appendStringInfo(&text, "%s\"%s\"", field > 0 ? ", " : "", names[field]);
 	return text.data;
 }
 
 DataField
-metadata_column(MetadataField field)
+metadata_column(MetadataField field, const char *deleted_name)
 {
-	DataField	result = {.name = psprintf("_%s", names[field])};
+	DataField	result = {.name = field == METADATA_DELETED ? pstrdup(deleted_name) : psprintf("_%s", names[field])};
 
 	switch (field)
 	{
 		case METADATA_KIND:
 		case METADATA_TABLE:
 			result.type = type_make(TYPE_VARCHAR, TYPE_MAX_LENGTH, 0, true);
+			break;
+		case METADATA_DELETED:
+			result.type = type_make(TYPE_BOOLEAN, 0, 0, true);
 			break;
 		case METADATA_COMMIT_TIME:
 			result.type = type_make(TYPE_TIMESTAMP_LTZ, MAX_TIMESTAMP_PRECISION, 0, true);
@@ -93,6 +96,9 @@ describe_field(Scalar *value, MetadataField field, const RowOrigin *origin)
 			break;
 		case METADATA_TABLE:
 			set_text(value, origin->table);
+			break;
+		case METADATA_DELETED:
+			value->v.i8 = strcmp(origin->kind, "-D") == 0;
 			break;
 		case METADATA_FIELDS:
 			elog(ERROR, "unexpected metadata field");

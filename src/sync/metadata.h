@@ -2,7 +2,8 @@
  * metadata.h
  *		Columns of a lake table that say of each row where it came from.
  *
- * They follow the source's columns.  Tables with history have the first four.
+ * They follow the source's columns.  Tables with history have the first four,
+ * and those whose rows stay when they are deleted the last one.
  */
 #ifndef STREAMHOUSE_SYNC_METADATA_H
 #define STREAMHOUSE_SYNC_METADATA_H
@@ -22,6 +23,7 @@ typedef enum MetadataField
 	METADATA_COMMIT_TIME,
 	METADATA_XID,
 	METADATA_TABLE,				/* "schema.table" of the source */
+	METADATA_DELETED,			/* is the row deleted? Where rules say so, under a name of theirs */
 	METADATA_FIELDS
 } MetadataField;
 
@@ -38,14 +40,14 @@ typedef struct RowOrigin
 	const char *table;
 } RowOrigin;
 
-/* By the name that users give; METADATA_FIELDS when there is none. */
+/* By the name that users give of all but the last one; METADATA_FIELDS when there is none. */
 extern MetadataField metadata_field_by_name(const char *name);
 
 /* "kind, lsn, ...", for messages. */
 extern char *metadata_field_names(void);
 
-/* The column; its name and type are allocated. */
-extern DataField metadata_column(MetadataField field);
+/* The column; its name and type are allocated.  deleted_name: of METADATA_DELETED. */
+extern DataField metadata_column(MetadataField field, const char *deleted_name);
 
 /* Fill in some of them. */
 extern void metadata_describe(Scalar *row, const MetadataField *fields, int nfields, const RowOrigin *origin);

@@ -106,8 +106,9 @@ note_partition(const SyncTable *table, Relation partition, const Relation relati
 static void
 truncate_table(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
 {
+	stream->change_lsn = change->lsn;
 	if (source->table->record->history)
-		history_truncate(stream, source, change);
+		history_truncate(stream, source);
 	else
 		apply_truncate(stream, source->table);
 	stream->transaction_used = true;

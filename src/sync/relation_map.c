@@ -117,10 +117,22 @@ fields_fit(const SyncTableRecord *record, const TableSchema *schema)
 	nfields += i;
 	for (i = nfields; i < schema->nfields; i++)
 	{
-		if (strcmp(schema->fields[i].name, metadata_column(record->metadata[i - nfields]).name) != 0)
+		if (strcmp(schema->fields[i].name, sync_table_metadata_field(record, i - nfields).name) != 0)
 			return false;
 	}
 	return true;
+}
+
+static bool *
+fields_beside_key(const SyncTableRecord *record, const TableSchema *schema)
+{
+	bool	   *beside = palloc0(sizeof(bool) * schema->nfields);
+	int			i;
+
+	memset(beside, true, sizeof(bool) * row_field_count(schema, record));
+	for (i = 0; i < schema->nprimary_keys; i++)
+		beside[schema->primary_keys[i]] = false;
+	return beside;
 }
 
 static void
@@ -150,6 +162,7 @@ open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *reco
 	table->row = palloc0(sizeof(Scalar) * nfields);
 	table->old_row = palloc0(sizeof(Scalar) * nfields);
 	table->missing = palloc0(sizeof(bool) * nfields);
+	table->beside_key = fields_beside_key(record, lake->schema);
 }
 
 static HTAB *

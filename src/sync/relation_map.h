@@ -47,6 +47,7 @@ typedef struct SyncTable
 	Scalar	   *row;
 	Scalar	   *old_row;
 	bool	   *missing;		/* fields of row that are unchanged and not at hand */
+	bool	   *beside_key;		/* fields of an old row of which the WAL has the key alone */
 } SyncTable;
 
 /* A relation of which a change was decoded. */

@@ -218,6 +218,12 @@ source_lake_schema(Relation relation, const SyncTableRecord *record, List *optio
 	int			i;
 
 	require_columns(relation, record);
+	if (sync_table_keeps_deleted(record) && nkeys == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("deleted rows of table \"%s\" cannot be marked by \"soft_delete\", since its lake table has no key",
+						record->source_name),
+				 errhint("Give the table a primary key that is published, without \"history\", or leave \"soft_delete\" out of its rule.")));
 	for (i = 0; i < ncolumns; i++)
 	{
 		Form_pg_attribute column = TupleDescAttr(desc, record->columns[i] - 1);
@@ -229,7 +235,7 @@ source_lake_schema(Relation relation, const SyncTableRecord *record, List *optio
 	for (i = 0; i < ncomputed; i++)
 		fields[ncolumns + i] = rule_column_field(record, relation, i);
 	for (i = 0; i < record->nmetadata; i++)
-		fields[ncolumns + ncomputed + i] = metadata_column(record->metadata[i]);
+		fields[ncolumns + ncomputed + i] = sync_table_metadata_field(record, i);
 	for (i = 0; i < nkeys; i++)
 		key_names = lappend(key_names, pstrdup(NameStr(TupleDescAttr(desc, key[i] - 1)->attname)));
 	if (nkeys > 0)

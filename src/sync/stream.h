@@ -89,8 +89,16 @@ sync_table_is_wanted(const SyncTable *table, const ReorderBufferTXN *transaction
 /* Append a row to the table's writer, or to that of the transaction in progress. */
 extern void apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row);
 
+/*
+ * Append a row to the table's writer, after the delete of a row whose key it had before (or
+ * NULL).  Where deleted rows stay, a row that is deleted is written as it is
+ * then, and the one before has been already.
+ */
+extern void apply_change(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row);
+
 /* Fill in the metadata of a row of the change at work on. */
 extern void apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, const char *kind);
+/* ERROR, to be followed as a change of columns, when the table is to be copied again instead. */
 extern void apply_truncate(SyncStream *stream, SyncTable *table);
 extern TableWriter *apply_writer(SyncStream *stream, SyncTable *table);
 

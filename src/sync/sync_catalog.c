@@ -167,6 +167,14 @@ sync_table_set_rule(const SyncRecord *sync, SyncTableRecord *table, int number)
 		if (!table->history || table->rule->metadata[i] >= HISTORY_FIELDS)
 			table->metadata[table->nmetadata++] = table->rule->metadata[i];
 	}
+	if (sync_table_keeps_deleted(table))
+		table->metadata[table->nmetadata++] = METADATA_DELETED;
+}
+
+DataField
+sync_table_metadata_field(const SyncTableRecord *table, int number)
+{
+	return metadata_column(table->metadata[number], table->rule ? table->rule->soft_delete : NULL);
 }
 
 static bool

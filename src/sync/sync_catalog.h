@@ -113,6 +113,16 @@ sync_table_ncomputed(const SyncTableRecord *table)
 	return table->rule ? list_length(table->rule->columns) : 0;
 }
 
+/* Do deleted rows stay in the lake, marked as such? */
+static inline bool
+sync_table_keeps_deleted(const SyncTableRecord *table)
+{
+	return table->rule && table->rule->soft_delete;
+}
+
+/* A field of metadata by its number. */
+extern DataField sync_table_metadata_field(const SyncTableRecord *table, int number);
+
 /* Options (OptionPair *) of the lake table, if the sync makes it. */
 extern List *sync_table_options(const SyncRecord *sync, const SyncTableRecord *table);
 

@@ -170,6 +170,12 @@ take_history(TableRule *rule, const char *key, const JsonbValue *value)
 }
 
 static void
+take_soft_delete(TableRule *rule, const char *key, const JsonbValue *value)
+{
+	rule->soft_delete = string_value(rule, key, value);
+}
+
+static void
 take_metadata(TableRule *rule, const char *key, const JsonbValue *value)
 {
 	List	   *strings = string_list(rule, key, value);
@@ -204,6 +210,7 @@ static const struct
 	{"partition", take_partition},
 	{"where", take_where},
 	{"history", take_history},
+	{"soft_delete", take_soft_delete},
 	{"metadata", take_metadata}
 };
 

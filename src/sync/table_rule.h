@@ -31,6 +31,7 @@ typedef struct TableRule
 	List	   *partition;		/* char *: columns by which the lake table is partitioned */
 	char	   *where;			/* SQL condition of rows; NULL: all */
 	bool		history;
+	char	   *soft_delete;	/* column that says of a row that it was deleted; NULL: deleted rows go */
 	int			nmetadata;
 	MetadataField metadata[METADATA_FIELDS];
 } TableRule;

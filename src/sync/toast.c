@@ -1,6 +1,7 @@
 /*
  * toast.c
- *		Rows with unchanged TOAST values, which the WAL does not carry.
+ *		Rows with values that the WAL does not carry: unchanged TOAST values, and
+ *		those of deleted rows that stay in the lake.
  */
 #include "postgres.h"
 
@@ -9,8 +10,8 @@
 #include "utils/memutils.h"
 
 #include "columnar/compare.h"
-#include "lake/plan.h"
 #include "lake/read.h"
+#include "sync/lake_rows.h"
 #include "sync/toast.h"
 
 #define MAX_QUEUED_ROWS 10000
@@ -222,15 +223,13 @@ key_column_predicate(const SyncTable *table, int field)
  * first row's is kept in any case, so that every pass gets on.
  */
 static void
-keep_row(SyncStream *stream, SyncTable *table, const Batch *batch, int position)
+keep_row(SyncStream *stream, SyncTable *table, const Batch *batch, int n)
 {
 	MemoryContext found = table->queue->found_context;
 	Scalar	   *row = table->old_row;
 	KeyEntry   *entry;
-	int			i;
 
-	for (i = 0; i < batch->ncolumns; i++)
-		row[i] = vector_get(batch->columns[i], position);
+	lake_rows_get(batch, n, row);
 	entry = entry_of(table, row);
 	if (entry == NULL || !entry->wanted)
 		return;
@@ -253,32 +252,18 @@ keep_rows(SyncStream *stream, SyncTable *table, const Batch *batch, MemoryContex
 	int			i;
 
 	for (i = 0; i < batch->nselected; i++)
-		keep_row(stream, table, batch, batch->selection ? batch->selection[i] : i);
+		keep_row(stream, table, batch, i);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(scratch);
-}
-
-static void
-flatten_batch(Batch *batch)
-{
-	int			i;
-
-	for (i = 0; i < batch->ncolumns; i++)
-		vector_flatten(batch->columns[i], batch->selection, batch->nselected);
 }
 
 /* Read the rows of all wanted keys, as they are with what the writer has so far. */
 static void
 read_wanted_rows(SyncStream *stream, SyncTable *table)
 {
-	TableWriter *writer = apply_writer(stream, table);
-	ScanRequest request = {0};
-	int			nfields = table->lake->schema->nfields;
-	int		   *projection = palloc(sizeof(int) * nfields);
 	int			nkeys;
 	const int  *key = sync_table_key(table, &nkeys);
 	List	   *conditions = NIL;
-	Predicate  *filter;
 	TableReader *reader;
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "streamhouse keys found",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -287,22 +272,9 @@ read_wanted_rows(SyncStream *stream, SyncTable *table)
 
 	for (i = 0; i < nkeys; i++)
 		conditions = lappend(conditions, key_column_predicate(table, key[i]));
-	for (i = 0; i < nfields; i++)
-		projection[i] = i;
-	filter = predicate_combine(PREDICATE_AND, conditions);
-
-	stream->memory -= table_writer_memory(writer);
-	request.extra_entries = table_writer_flush(writer);
-	stream->memory += table_writer_memory(writer);
-	request.truncated = table_writer_truncated(writer);
-	request.snapshot = snapshot_load_latest(table->lake->location);
-	request.predicate = filter;
-	reader = table_reader_open(table->lake, scan_plan(table->lake, &request)->splits, projection, nfields, filter, NULL);
-	while ((batch = table_reader_next(reader)) != NULL)
-	{
-		flatten_batch(batch);
+	reader = lake_rows_open(stream, table, predicate_combine(PREDICATE_AND, conditions));
+	while ((batch = lake_rows_next(reader)) != NULL)
 		keep_rows(stream, table, batch, scratch);
-	}
 	table_reader_close(reader);
 }
 
@@ -313,15 +285,17 @@ is_gone_later(const ToastQueue *queue, const WaitingRow *waiting)
 	return queue->complete && waiting->end_lsn <= queue->copied_as_of;
 }
 
-/* Fill the missing fields from the newest row of the key that had them. */
-static void
+/* Fill the missing fields from the newest row of the key that had them.  False: there is none, and nothing is to be written. */
+static bool
 complete_row(SyncTable *table, WaitingRow *waiting)
 {
 	const KeyEntry *entry = entry_of(table, known_by(waiting));
 	int			i;
 
+	if (entry->row == NULL && waiting->kind == ROW_DELETE)
+		return false;
 	if (entry->row == NULL && is_gone_later(table->queue, waiting))
-		return;
+		return true;
 	if (entry->row == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -334,20 +308,20 @@ complete_row(SyncTable *table, WaitingRow *waiting)
 		if (waiting->missing[i])
 			waiting->row[i] = entry->row[i];
 	}
+	return true;
 }
 
 static void
 release_row(SyncStream *stream, SyncTable *table, WaitingRow *waiting)
 {
-	if (waiting->missing)
-		complete_row(table, waiting);
-	if (waiting->old_row)
-	{
-		apply_row(stream, table, ROW_DELETE, waiting->old_row);
+	bool		keeps = sync_table_keeps_deleted(table->record);
+
+	if (waiting->missing && !complete_row(table, waiting))
+		return;
+	apply_change(stream, table, waiting->kind, waiting->old_row, waiting->row);
+	if (waiting->old_row && !keeps)
 		entry_of(table, waiting->old_row)->row = NULL;
-	}
-	apply_row(stream, table, waiting->kind, waiting->row);
-	entry_of(table, waiting->row)->row = waiting->kind == ROW_DELETE ? NULL : waiting->row;
+	entry_of(table, waiting->row)->row = waiting->kind == ROW_DELETE && !keeps ? NULL : waiting->row;
 }
 
 /* Begin a pass: which keys are wanted. */

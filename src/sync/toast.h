@@ -1,6 +1,7 @@
 /*
  * toast.h
- *		Rows with unchanged TOAST values, which the WAL does not carry.
+ *		Rows with values that the WAL does not carry: unchanged TOAST values, and
+ *		those of deleted rows that stay in the lake.
  *
  * Such a row waits in a queue with the later rows of its key until a flush, or
  * until the queue is full; then the missing values of all of them are read
@@ -15,7 +16,8 @@
 
 /*
  * Queue a change if it must wait: true if it was taken.  kind ROW_DELETE:
- * row is the row deleted.  old_row: a row whose key is deleted first, or NULL.
+ * row is the row deleted; with missing values it stays, if the lake has it.
+ * old_row: a row whose key is deleted first, or NULL.
  * missing: by field, NULL when the row is complete.
  */
 extern bool toast_queue_take(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row,
