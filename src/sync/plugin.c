@@ -65,18 +65,40 @@ is_published(const PublicationActions *actions, const ReorderBufferChange *chang
 	}
 }
 
+/*
+ * Before and after what is done for a change.  While a transaction runs it may
+ * turn out that it was aborted meanwhile: core takes care of that error, which
+ * does not get here, and decodes on.  What was being looked up in the catalogs
+ * is not known then.
+ */
+static MemoryContext
+enter_change(SyncStream *stream)
+{
+	if (stream->changing)
+		relation_map_invalidate(stream->map);
+	stream->changing = true;
+	return MemoryContextSwitchTo(stream->change_context);
+}
+
+static void
+leave_change(SyncStream *stream, MemoryContext old)
+{
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(stream->change_context);
+	stream->changing = false;
+}
+
 static void
 plugin_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Relation relation,
 			  ReorderBufferChange *change)
 {
 	SyncStream *stream = stream_of(context);
-	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+	MemoryContext old = enter_change(stream);
 	SyncRelation *source = relation_map_find(stream->map, relation);
 
 	if (sync_table_is_wanted(source->table, transaction) && is_published(relation_map_actions(stream->map), change))
 		change_apply(stream, source, relation, change);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(stream->change_context);
+	leave_change(stream, old);
 }
 
 static bool
@@ -119,7 +141,7 @@ plugin_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, 
 				Relation relations[], ReorderBufferChange *change)
 {
 	SyncStream *stream = stream_of(context);
-	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+	MemoryContext old = enter_change(stream);
 	int			i;
 
 	for (i = 0; i < nrelations; i++)
@@ -134,8 +156,7 @@ plugin_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, 
 				note_partition(source->table, relations[i], relations, nrelations);
 		}
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(stream->change_context);
+	leave_change(stream, old);
 }
 
 static void
@@ -166,22 +187,14 @@ plugin_stream_stop(LogicalDecodingContext *context, ReorderBufferTXN *transactio
 	streamed_stop(stream_of(context));
 }
 
-/*
- * An error because the transaction was aborted meanwhile is dealt with by core,
- * and does not get here: what was being looked up in the catalogs is not known then.
- */
 static void
 plugin_stream_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Relation relation,
 					 ReorderBufferChange *change)
 {
 	SyncStream *stream = stream_of(context);
 
-	if (stream->changing)
-		relation_map_invalidate(stream->map);
-	stream->changing = true;
 	streamed_enter(stream, change->txn->xid);
 	plugin_change(context, transaction, relation, change);
-	stream->changing = false;
 }
 
 static void
@@ -189,7 +202,7 @@ plugin_stream_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transa
 					   Relation relations[], ReorderBufferChange *change)
 {
 	SyncStream *stream = stream_of(context);
-	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+	MemoryContext old = enter_change(stream);
 	int			i;
 
 	for (i = 0; i < nrelations; i++)
@@ -197,8 +210,7 @@ plugin_stream_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transa
 		if (sync_table_is_wanted(relation_map_find(stream->map, relations[i])->table, transaction))
 			streamed_give_up(stream, "truncates a table");
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(stream->change_context);
+	leave_change(stream, old);
 }
 
 static void
@@ -211,11 +223,10 @@ static void
 plugin_stream_commit(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr commit_lsn)
 {
 	SyncStream *stream = stream_of(context);
-	MemoryContext old = MemoryContextSwitchTo(stream->change_context);
+	MemoryContext old = enter_change(stream);
 
 	streamed_commit(stream, transaction);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(stream->change_context);
+	leave_change(stream, old);
 	plugin_commit(context, transaction, commit_lsn);
 }
 
@@ -228,10 +239,9 @@ plugin_message(LogicalDecodingContext *context, ReorderBufferTXN *transaction, X
 
 	if (!transactional || strcmp(prefix, TABLE_MESSAGE_PREFIX) != 0)
 		return;
-	old = MemoryContextSwitchTo(stream->change_context);
+	old = enter_change(stream);
 	table_message_apply(stream, transaction, lsn, table_message_parse(text, size));
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(stream->change_context);
+	leave_change(stream, old);
 }
 
 void

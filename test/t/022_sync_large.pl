@@ -262,5 +262,34 @@ $node->safe_psql('postgres', q{
 });
 settled_rows('10,000 subtransactions', 'a');
 
+# One that is streamed although it was aborted long ago, as the worker decodes from before what the lake has: the first
+# change of its table that the lake does not have.
+my $open = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \(my $in = "BEGIN; CREATE TABLE open (x int); SELECT 'open';\n"), '>', \(my $out = ''));
+$open->pump until $out =~ /open/;
+$node->safe_psql('postgres', q{
+	CREATE TABLE joins (id int PRIMARY KEY);
+	ALTER PUBLICATION p ADD TABLE joins;
+	CALL streamhouse.refresh_sync('s');
+});
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND backend_type = 'streamhouse copy'})
+  or die 'the copy does not wait';
+$node->safe_psql('postgres', q{UPDATE a SET v = -2 WHERE id = 3});
+$node->poll_query_until('postgres', q{SELECT v = -2 FROM lake.a WHERE id = 3}) or die 'the stream does not go on';
+$before = streamed();
+$node->safe_psql('postgres', q{CALL streamhouse.pause_sync('s')});
+$node->safe_psql('postgres', q{
+	BEGIN;
+	INSERT INTO a SELECT i, 1, filler(i) FROM generate_series(2000001, 2060000) i;
+	ROLLBACK;
+	UPDATE a SET v = -3 WHERE id = 3;
+	CALL streamhouse.resume_sync('s');
+});
+$node->poll_query_until('postgres', q{SELECT v = -3 FROM lake.a WHERE id = 3}) or die 'the stream does not go on';
+cmp_ok(streamed(), '>', $before, 'one that was aborted before was streamed');
+$in .= "COMMIT;\n";
+$open->finish;
+settled_rows('after one that was aborted before', qw(a b));
+
+unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no process crashed');
 $node->stop;
 done_testing();
