@@ -69,16 +69,19 @@ extern ColumnChange *column_change_of_values(const SyncRecord *sync, const SyncT
 /* A change that asks for something, whatever the columns are. */
 extern ColumnChange *column_change_make(const SyncTableRecord *record, ColumnChangeKind kind, char *reason);
 
-/* As an ERROR. */
 /*
  * May the lake's rows be replaced by the source's without being asked?  The
  * reason why not, or NULL.
  */
 extern const char *column_change_copy_obstacle(const SyncRecord *sync, const SyncTableRecord *record);
 
+/* As an ERROR. */
 pg_noreturn extern void column_change_raise(const ColumnChange *change);
 
 /* column_follow.c */
+
+/* The schema is the lake table's newest from now on; NULL: nothing changes. */
+extern void column_change_publish(const LakeTable *lake, const TableSchema *schema);
 
 /*
  * Let the lake and the catalog follow, or mark the table in the catalog.  All

@@ -15,8 +15,8 @@
 #include "sync/column_change.h"
 #include "sync/published.h"
 
-static void
-publish_schema(const LakeTable *lake, const TableSchema *schema)
+void
+column_change_publish(const LakeTable *lake, const TableSchema *schema)
 {
 	if (schema && !schema_publish(lake->location, schema))
 		ereport(ERROR,
@@ -48,7 +48,7 @@ leave_table(const SyncRecord *sync, const SyncTableRecord *record)
 static void
 follow_columns(const SyncRecord *sync, const ColumnChange *change, const char *warehouse)
 {
-	publish_schema(lake_table_open(warehouse, sync->database, change->record->lake_table, false), change->schema);
+	column_change_publish(lake_table_open(warehouse, sync->database, change->record->lake_table, false), change->schema);
 	sync_catalog_set_columns(sync->name, change->record, change->columns, change->ncolumns, change->column_list, change->lsn);
 	if (change->reason)
 		ereport(LOG,
@@ -116,7 +116,7 @@ align(const SyncRecord *sync, SyncTableRecord *record, const LakeTable *lake, Re
 	}
 	if (change)
 	{
-		publish_schema(lake, change->schema);
+		column_change_publish(lake, change->schema);
 		take_columns(sync, record, change->columns, change->ncolumns, change->column_list);
 	}
 	return true;

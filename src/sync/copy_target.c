@@ -40,6 +40,21 @@ columns_are_known(const CopyTable *table)
 		schema_of_target(table) == schema;
 }
 
+/*
+ * A crash may have kept the lake table, which the sync made or found fit, from
+ * its first snapshot; the source may have got other columns since.
+ */
+static LakeTable *
+follow_without_rows(const CopyTable *table, Relation source, LakeTable *lake)
+{
+	TableSchema *schema = source_other_schema(source, table->record, lake);
+
+	if (schema == NULL)
+		return lake;
+	column_change_publish(lake, schema);
+	return lake_table_open(table->warehouse, table->sync->database, table->record->lake_table, false);
+}
+
 static LakeTable *
 open_target(const CopyTable *table, Relation source)
 {
@@ -53,6 +68,8 @@ open_target(const CopyTable *table, Relation source)
 	/* a table that the sync has filled is as the source is */
 	if (snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL)
 		return lake;
+	if (snapshot_latest_id(lake->location) == 0)
+		lake = follow_without_rows(table, source, lake);
 	(void) source_check_target(source, record, lake, sync->slot);
 	return lake;
 }

@@ -243,28 +243,18 @@ source_lake_schema(Relation relation, const SyncTableRecord *record, List *optio
 	return schema_build(nfields, fields, record->rule ? record->rule->partition : NIL, key_names, nkeys > 0 ? schema_with_default_bucket(options) : options, NULL);
 }
 
-static void
-target_differs(Relation relation, const LakeTable *lake, const char *detail)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("lake table \"%s\" exists and does not fit table \"%s\"",
-					lake->name, RelationGetRelationName(relation)),
-			 errdetail_internal("%s", detail),
-			 errhint("Remove the lake table, or use another lake database.")));
-}
-
-/* A field of the lake table against the one the sync would have made. */
-static void
-check_field(Relation relation, const LakeTable *lake, const DataField *wanted, const DataField *field, bool is_key)
+/* Why a field of the lake table is not the one the sync would have made, or NULL. */
+static char *
+field_fault(const DataField *wanted, const DataField *field, bool is_key)
 {
 	if (strcmp(wanted->name, field->name) != 0)
-		target_differs(relation, lake, psprintf("It has column \"%s\" in the place of \"%s\".", field->name, wanted->name));
+		return psprintf("It has column \"%s\" in the place of \"%s\".", field->name, wanted->name);
 	if (!type_equal(wanted->type, field->type))
-		target_differs(relation, lake, psprintf("Its column \"%s\" is %s and should be %s.", field->name,
-												type_describe(field->type), type_describe(wanted->type)));
+		return psprintf("Its column \"%s\" is %s and should be %s.", field->name, type_describe(field->type),
+						type_describe(wanted->type));
 	if (!is_key && !field->type->nullable)
-		target_differs(relation, lake, psprintf("Its column \"%s\" is NOT NULL without being part of the key.", field->name));
+		return psprintf("Its column \"%s\" is NOT NULL without being part of the key.", field->name);
+	return NULL;
 }
 
 static bool
@@ -280,36 +270,64 @@ is_key_field(const TableSchema *schema, int field)
 	return false;
 }
 
+/* Why a lake table is not as the sync would have made it, or NULL. */
+static char *
+schema_fault(const TableSchema *wanted, const TableSchema *schema)
+{
+	int			i;
+
+	if (schema->nfields != wanted->nfields)
+		return psprintf("It has %d columns and should have %d.", schema->nfields, wanted->nfields);
+	if (schema->npartition_keys != wanted->npartition_keys ||
+		memcmp(schema->partition_keys, wanted->partition_keys, sizeof(int) * wanted->npartition_keys) != 0)
+		return "Its partition is another one.";
+	if (schema->nprimary_keys != wanted->nprimary_keys)
+		return "Its primary key is another one.";
+	for (i = 0; i < wanted->nfields; i++)
+	{
+		bool		is_key = is_key_field(wanted, i);
+		char	   *fault = field_fault(&wanted->fields[i], &schema->fields[i], is_key);
+
+		if (fault)
+			return fault;
+		if (is_key != is_key_field(schema, i))
+			return "Its primary key is another one.";
+	}
+	return NULL;
+}
+
 bool
 source_check_target(Relation relation, const SyncTableRecord *record, LakeTable *lake, const char *commit_user)
 {
-	TableSchema *wanted;
 	LakeSnapshot *newest;
-	int			i;
+	char	   *fault;
 
 	options_check_replicable(lake->schema, lake->options, lake->name);
 	if (snapshot_latest_of_user(lake->location, commit_user, 0) != NULL)
 		return true;
 
-	wanted = source_lake_schema(relation, record, NIL);
-	if (lake->schema->nfields != wanted->nfields)
-		target_differs(relation, lake, psprintf("It has %d columns and should have %d.", lake->schema->nfields, wanted->nfields));
-	if (lake->schema->npartition_keys != wanted->npartition_keys ||
-		memcmp(lake->schema->partition_keys, wanted->partition_keys, sizeof(int) * wanted->npartition_keys) != 0)
-		target_differs(relation, lake, "Its partition is another one.");
-	if (lake->schema->nprimary_keys != wanted->nprimary_keys)
-		target_differs(relation, lake, "Its primary key is another one.");
-	for (i = 0; i < wanted->nfields; i++)
-	{
-		bool		is_key = is_key_field(wanted, i);
-
-		check_field(relation, lake, &wanted->fields[i], &lake->schema->fields[i], is_key);
-		if (is_key != is_key_field(lake->schema, i))
-			target_differs(relation, lake, "Its primary key is another one.");
-	}
-
+	fault = schema_fault(source_lake_schema(relation, record, NIL), lake->schema);
 	newest = snapshot_load_latest(lake->location);
-	if (newest != NULL && newest->total_record_count != 0)
-		target_differs(relation, lake, "It has rows that the sync did not write.");
+	if (fault == NULL && newest != NULL && newest->total_record_count != 0)
+		fault = "It has rows that the sync did not write.";
+	if (fault)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("lake table \"%s\" exists and does not fit table \"%s\"",
+						lake->name, RelationGetRelationName(relation)),
+				 errdetail_internal("%s", fault),
+				 errhint("Remove the lake table, or use another lake database.")));
 	return false;
+}
+
+TableSchema *
+source_other_schema(Relation relation, const SyncTableRecord *record, const LakeTable *lake)
+{
+	TableSchema *wanted = source_lake_schema(relation, record, lake->schema->options);
+
+	if (schema_fault(wanted, lake->schema) == NULL)
+		return NULL;
+	wanted->id = lake->schema->id + 1;
+	wanted->highest_field_id = Max(wanted->highest_field_id, lake->schema->highest_field_id);
+	return wanted;
 }

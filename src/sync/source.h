@@ -57,4 +57,10 @@ extern TableSchema *source_lake_schema(Relation relation, const SyncTableRecord 
  */
 extern bool source_check_target(Relation relation, const SyncTableRecord *record, LakeTable *lake, const char *commit_user);
 
+/*
+ * The next schema of a lake table that has never had a snapshot, as the sync
+ * would make the table now; NULL when it is so already.
+ */
+extern TableSchema *source_other_schema(Relation relation, const SyncTableRecord *record, const LakeTable *lake);
+
 #endif							/* STREAMHOUSE_SYNC_SOURCE_H */

@@ -266,8 +266,17 @@ sub wait_for_lock
 
 my $first = transaction('CREATE TABLE first (x int)');
 sql(q{CREATE TABLE w_anew (id int PRIMARY KEY, v int); INSERT INTO w_anew SELECT i, i FROM generate_series(1, 5000) i});
-sql(q{ALTER PUBLICATION few ADD TABLE w_anew; CALL streamhouse.refresh_sync('few')});
+sql(q{CREATE TABLE w_made (id int PRIMARY KEY, v int, w int); INSERT INTO w_made VALUES (1, 1, 1)});
+sql(q{ALTER PUBLICATION few ADD TABLE w_anew, w_made; CALL streamhouse.refresh_sync('few')});
 wait_for_lock("locktype = 'transactionid'", 'the snapshot waits for transactions that began before');
+
+# as a crash leaves a lake table that was made, and has no snapshot yet
+sql(q{
+	CREATE FOREIGN TABLE w_made_before (id int NOT NULL, v int, w int) SERVER lake
+		OPTIONS (database 'd', "table" 'w_made', "primary-key" 'id', bucket '1', "snapshot.num-retained.max" '7');
+	ALTER TABLE w_made DROP COLUMN v;
+	ALTER TABLE w_made ADD COLUMN x text;
+});
 my $second = transaction('CREATE TABLE second (x int)');
 my $xid = sql(q{SELECT max(backend_xid::text::bigint) FROM pg_stat_activity WHERE backend_type = 'client backend'});
 commit($first);
@@ -278,8 +287,9 @@ wait_for_lock("relation = 'w_anew'::regclass", 'then the copy waits for the tabl
 commit($alter);
 wait_until(q{SELECT count(*) = 0 FROM streamhouse.sync_progress}, 'it is copied');
 wait_for_sync($node, 'few');
-import_tables('w_anew');
+import_tables('w_anew', 'w_made');
 same_rows($node, 'w_anew', 'with all rows, though it was written anew');
+same_rows($node, 'w_made', 'a lake table that had no snapshot yet is as the source is now');
 
 $node->stop;
 done_testing();
