@@ -114,6 +114,27 @@ SET streamhouse.pushdown = off;
 SELECT * FROM pg_temp.filters('i = 5');
 RESET streamhouse.pushdown;
 
+-- why the executor tests a clause
+CREATE FUNCTION pg_temp.why(condition text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF, FORMAT json) SELECT * FROM pushdown.t WHERE ' || condition INTO plan;
+	RETURN QUERY SELECT * FROM json_array_elements_text(plan -> 0 -> 'Plan' -> 'Not Pushed Down');
+END $$;
+SELECT * FROM pg_temp.why('i = 5 AND t = ''t5''');
+SELECT * FROM pg_temp.why('i = s AND i % 2 = 0 AND 3 < i + 1');
+SELECT * FROM pg_temp.why('v LIKE ''v1%0'' AND t ~~* ''T%''');
+SELECT count(*) = (SELECT count(*) FROM pg_database WHERE datname = current_database() AND datcollate NOT IN ('C', 'POSIX'))
+FROM pg_temp.why('t > ''t5''') AS why WHERE why LIKE '%: collation "default" has another order than the lake';
+SELECT * FROM pg_temp.why('f < random()');
+SELECT why LIKE '%: it has a subquery' FROM pg_temp.why('i > ALL (SELECT b FROM local WHERE i = t.i)');
+SELECT * FROM pg_temp.why('ts < now() AND NOT (v LIKE ''v1%'')');
+SELECT * FROM pg_temp.why('(i < 5 OR (i = 6 AND t ~ ''6'')) AND (i + 1) IS NOT NULL AND i = ANY (ARRAY[s, 3]) AND isfinite(d)');
+SET streamhouse.pushdown = off;
+SELECT * FROM pg_temp.why('i = 5');
+RESET streamhouse.pushdown;
+
 -- parameters of prepared statements
 PREPARE by_range(int, numeric) AS SELECT i, n FROM pushdown.t WHERE i > $1 AND n <= $2 ORDER BY i;
 SET plan_cache_mode = force_generic_plan;

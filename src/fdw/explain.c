@@ -14,6 +14,7 @@
 #include "fdw/nested_fields.h"
 #include "fdw/plan.h"
 #include "fdw/scan.h"
+#include "settings.h"
 
 static void
 explain_snapshot(const ForeignRelation *foreign, ExplainState *es)
@@ -85,6 +86,25 @@ explain_filter(ForeignScanState *node, ExplainState *es)
 		clauses = list_concat(clauses, joined->clauses);
 	if (clauses != NIL)
 		ExplainPropertyText("Lake Filter", expression_text(node, make_ands_explicit(clauses), es), es);
+}
+
+/* The executor's own filter, clause by clause. */
+static void
+explain_not_pushed(ForeignScanState *node, ExplainState *es)
+{
+	const ForeignTableScan *scan = node->fdw_state;
+	List	   *texts = NIL;
+	ListCell   *lc;
+
+	foreach(lc, node->ss.ps.plan->qual)
+	{
+		const char *reason = setting_pushdown ? qual_reason(lfirst(lc), &scan->target) : "streamhouse.pushdown is off";
+
+		if (reason)
+			texts = lappend(texts, psprintf("%s: %s", expression_text(node, lfirst(lc), es), reason));
+	}
+	if (texts != NIL)
+		ExplainPropertyList("Not Pushed Down", texts, es);
 }
 
 static char *
@@ -270,6 +290,8 @@ streamhouseExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (scan->limit > 0)
 		explain_order(scan, es);
 	explain_filter(node, es);
+	if (es->verbose && scan->aggregates == NULL)
+		explain_not_pushed(node, es);
 	if (!es->analyze)
 		explain_ahead(scan, es);
 	else if (scan->executed)

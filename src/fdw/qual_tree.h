@@ -43,4 +43,10 @@ typedef enum LikeKind
 /* The pattern's beginning up to a wildcard, without escapes, in CurrentMemoryContext. */
 extern LikeKind like_prefix(Datum pattern, BytesView *prefix);
 
+/* Is it =, <> or one of the four others of the default order of its type? */
+extern bool qual_is_comparison(Oid opno);
+
+/* Do strings under this collation compare as their bytes do? */
+extern bool qual_collation_allows(Oid collation, bool only_equality);
+
 #endif							/* STREAMHOUSE_FDW_QUAL_TREE_H */

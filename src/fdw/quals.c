@@ -222,17 +222,17 @@ operator_predicate(Oid opno, bool negated, PredicateOp *op)
 	}
 }
 
-/* Do strings under this collation compare as their bytes do? */
-static bool
-collation_allows(Oid collation, Oid comparand_type, bool only_equality)
+bool
+qual_is_comparison(Oid opno)
 {
-	if (!OidIsValid(get_typcollation(comparand_type)))
-		return true;
-	if (!OidIsValid(collation))
-		return false;
-	if (only_equality)
-		return get_collation_isdeterministic(collation);
-	return compat_collation_is_c(collation);
+	return operator_strategy(opno) != 0;
+}
+
+bool
+qual_collation_allows(Oid collation, bool only_equality)
+{
+	return OidIsValid(collation) &&
+		(only_equality ? get_collation_isdeterministic(collation) : compat_collation_is_c(collation));
 }
 
 /* A comparison's operands, with the column on the left. */
@@ -280,7 +280,7 @@ compare_leaf(QualKind kind, PredicateOp op, const Comparison *comparison, Oid co
 
 	comparand_type = getBaseType(comparand_type);
 	if ((!point_is_defined(type, comparand_type) && !is_equated_char(type, comparand_type, only_equality)) ||
-		!collation_allows(collation, comparand_type, only_equality))
+		(OidIsValid(get_typcollation(comparand_type)) && !qual_collation_allows(collation, only_equality)))
 		return NULL;
 
 	qual = make_leaf(kind, op, comparison->column, target);

@@ -62,6 +62,9 @@ extern bool qual_is_equality(Oid opno);
 /* The column that the clause equates with one value; -1: it does not. */
 extern int	qual_equated_column(const Qual *qual);
 
+/* qual_reason.c: why a clause is not, or only in part, pushed down; NULL when it is wholly. */
+extern const char *qual_reason(Expr *clause, const QualTarget *target);
+
 /* Make ready to evaluate comparands that are not constants; true if there are any. */
 extern bool qual_prepare(Qual *qual, PlanState *parent);
 
