@@ -65,6 +65,7 @@ CREATE TABLE streamhouse.sync_table (
 	sync text NOT NULL REFERENCES streamhouse.sync ON DELETE CASCADE,
 	source regclass NOT NULL,
 	lake_table text NOT NULL,
+	shard text,							-- which part of the lake table is its own; null: all of it
 	rule integer,						-- of the sync's, from 1, that counts for the table; null: none
 	used_names text[] NOT NULL,			-- columns that the rule uses, as its expressions call them
 	used_columns smallint[] NOT NULL,	-- their attribute numbers

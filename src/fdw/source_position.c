@@ -90,7 +90,7 @@ snapshot_at_source_position(const LakeTable *table, XLogRecPtr position)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("table \"%s\" has no snapshot as of position %X/%X", table->name, LSN_FORMAT_ARGS(position)),
 				 later ? errdetail("Its snapshots of that time have expired, or it was not copied yet.") :
-				 errdetail("It has no snapshot that a sync has made.")));
+				 errdetail("It has no snapshot of which one sync has made all.")));
 	if (snapshot_property(snapshot, SNAPSHOT_PARTIAL_PROPERTY) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -20,6 +20,7 @@
 #include "lake/conflict.h"
 #include "lake/manifest_merge.h"
 #include "lake/path.h"
+#include "lake/prune.h"
 #include "miscadmin.h"
 #include "storage/storage.h"
 #include "utils/memutils.h"
@@ -148,8 +149,8 @@ inherit_from_latest(CommitTry *attempt)
 	snapshot->watermark = latest->watermark;
 	snapshot->next_row_id = latest->next_row_id;
 	snapshot->statistics = inherit_statistics(attempt);
-	/* index files belong to data files, of which an overwrite leaves none */
-	if (!attempt->request->overwrite_table)
+	/* index files belong to data files, of which an overwrite of the table leaves none */
+	if (!attempt->request->overwrite_table || attempt->request->overwritten)
 		snapshot->index_manifest = latest->index_manifest;
 }
 
@@ -173,18 +174,28 @@ build_snapshot(CommitTry *attempt)
 	write_delta(attempt);
 }
 
+static bool
+is_overwritten(const ManifestEntry *entry, void *pruner)
+{
+	return scan_pruner_keeps_partition((ScanPruner *) pruner, entry->partition);
+}
+
 /* An overwrite deletes all files that are live now, then adds the new ones. */
 static List *
 delta_entries(const CommitTry *attempt)
 {
+	const CommitRequest *request = attempt->request;
 	List	   *entries = NIL;
 	ListCell   *lc;
 
-	if (attempt->request->overwrite_table && attempt->latest != NULL)
+	if (request->overwrite_table && attempt->latest != NULL && request->overwritten == NULL)
 		entries = scan_live_entries(attempt->table, attempt->latest, NULL, NULL);
+	else if (request->overwrite_table && attempt->latest != NULL)
+		entries = scan_live_entries(attempt->table, attempt->latest, is_overwritten,
+									scan_pruner_create(attempt->table, request->overwritten));
 	foreach(lc, entries)
 		((ManifestEntry *) lfirst(lc))->kind = FILE_DELETE;
-	return list_concat(entries, attempt->request->entries);
+	return list_concat(entries, request->entries);
 }
 
 /*

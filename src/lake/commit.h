@@ -21,6 +21,7 @@ typedef struct CommitRequest
 	CommitKind	kind;
 	List	   *entries;		/* ManifestEntry *: ADD and DELETE */
 	bool		overwrite_table;	/* delete all live files as well (recomputed at each try) */
+	const Predicate *overwritten;	/* of these partitions only; NULL: of all */
 	CommitInfo	info;
 
 	/*

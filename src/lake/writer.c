@@ -41,6 +41,7 @@ struct TableWriter
 	List	   *entries;		/* ManifestEntry *: unpublished files */
 	int			nforgotten;		/* the first so many entries are truncated away */
 	bool		truncated;
+	const Predicate *cleared;	/* partitions that the commit clears; NULL: none */
 	int64		total_rows;
 	List	   *savepoints;		/* Savepoint *, levels ascending */
 };
@@ -343,6 +344,13 @@ table_writer_truncate(TableWriter *writer)
 	drop_forgotten(writer);
 }
 
+void
+table_writer_clear_partitions(TableWriter *writer, const Predicate *partitions)
+{
+	Assert(writer->total_rows == 0);
+	writer->cleared = partitions;
+}
+
 /* ---- taking over ---- */
 
 /* Copies of entries, in CurrentMemoryContext. */
@@ -429,9 +437,10 @@ table_writer_commit(TableWriter *writer, const CommitInfo *info)
 	table_writer_release(writer, 0);
 	write_buffered(writer);
 	old = MemoryContextSwitchTo(writer->entries_context);
-	request.kind = writer->truncated ? COMMIT_OVERWRITE : COMMIT_APPEND;
+	request.overwrite_table = writer->truncated || writer->cleared;
+	request.kind = request.overwrite_table ? COMMIT_OVERWRITE : COMMIT_APPEND;
 	request.entries = writer->entries;
-	request.overwrite_table = writer->truncated;
+	request.overwritten = writer->cleared;
 	request.info = *info;
 	request.files = writer->files;
 	request.before_try = prepare_try;
@@ -446,6 +455,7 @@ table_writer_commit(TableWriter *writer, const CommitInfo *info)
 	writer->entries = NIL;
 	MemoryContextReset(writer->entries_context);
 	writer->truncated = false;
+	writer->cleared = NULL;
 	writer->total_rows = 0;
 	return snapshot_id;
 }

@@ -58,6 +58,12 @@ extern void table_writer_rollback(TableWriter *writer, int level);
  * commit be an OVERWRITE of the whole table.
  */
 extern void table_writer_truncate(TableWriter *writer);
+
+/*
+ * Let the commit be an OVERWRITE that leaves nothing in the partitions that match, a
+ * predicate on columns of the partition.  The writer must be, and stay, empty.
+ */
+extern void table_writer_clear_partitions(TableWriter *writer, const Predicate *partitions);
 extern bool table_writer_truncated(const TableWriter *writer);
 
 /* Write what is buffered; the unpublished entries (ManifestEntry *) so far, in order. */

@@ -18,11 +18,11 @@
 #define MIN_FILE_ROWS 256
 
 void
-apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial)
+apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial, bool shared)
 {
 	info->commit_user = sync->slot;
 	info->commit_identifier = (int64) lsn;
-	info->properties = lake_position_properties(lsn);
+	info->properties = lake_position_properties(lsn, !shared);
 	if (partial)
 		info->properties = lappend(info->properties, option_pair_make(SNAPSHOT_PARTIAL_PROPERTY, "true"));
 	info->force = true;
@@ -30,44 +30,48 @@ apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool
 }
 
 TableWriter *
-apply_writer(SyncStream *stream, SyncTable *table)
+apply_writer(SyncStream *stream, SyncTarget *target)
 {
-	if (table->writer == NULL)
+	if (target->writer == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(stream->context);
 
-		table->writer = table_writer_open(table->lake, stream->memory_limit);
-		table_writer_set_sequence_rule(table->writer, SEQUENCE_ABOVE_BASE);
+		target->writer = table_writer_open(target->lake, stream->memory_limit);
+		table_writer_set_sequence_rule(target->writer, SEQUENCE_ABOVE_BASE);
 		MemoryContextSwitchTo(old);
-		stream->memory += table_writer_memory(table->writer);
+		stream->memory += table_writer_memory(target->writer);
 	}
-	return table->writer;
+	return target->writer;
+}
+
+static void
+close_writer(SyncStream *stream, SyncTarget *target)
+{
+	if (target->writer == NULL)
+		return;
+	stream->memory -= table_writer_memory(target->writer);
+	table_writer_close(target->writer);
+	target->writer = NULL;
 }
 
 /*
- * Close the writers of tables without pending rows; *largest is the writer
+ * Close the writers of lake tables without pending rows; *largest is the writer
  * left that uses the most memory, NULL if there is none.
  */
 static void
 close_idle_writers(SyncStream *stream, TableWriter **largest)
 {
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
+	ListCell   *cell;
 
 	*largest = NULL;
-	hash_seq_init(&status, stream->map->tables);
-	while ((table = hash_seq_search(&status)) != NULL)
+	foreach(cell, stream->map->targets)
 	{
-		if (table->writer == NULL)
-			continue;
-		if (!table->pending)
-		{
-			stream->memory -= table_writer_memory(table->writer);
-			table_writer_close(table->writer);
-			table->writer = NULL;
-		}
-		else if (*largest == NULL || table_writer_memory(table->writer) > table_writer_memory(*largest))
-			*largest = table->writer;
+		SyncTarget *target = lfirst(cell);
+
+		if (!target->pending)
+			close_writer(stream, target);
+		else if (target->writer && (*largest == NULL || table_writer_memory(target->writer) > table_writer_memory(*largest)))
+			*largest = target->writer;
 	}
 }
 
@@ -94,14 +98,15 @@ relieve_memory(SyncStream *stream)
 void
 apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
 {
-	TableWriter *writer = stream->in_progress ? streamed_writer(stream, table) : apply_writer(stream, table);
+	SyncTarget *target = table->target;
+	TableWriter *writer = stream->in_progress ? streamed_writer(stream, table) : apply_writer(stream, target);
 	Size		before = table_writer_memory(writer);
 
 	table_writer_append(writer, kind, row);
 	if (!stream->in_progress)
 	{
-		table->pending = true;
-		table->pending_rows++;
+		target->pending = true;
+		target->pending_rows++;
 	}
 	stream->memory += table_writer_memory(writer) - before;
 	if (stream->memory > stream->memory_limit)
@@ -134,23 +139,23 @@ apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, co
 }
 
 /*
- * Rows stay and are marked, once all of them are there: those that a copy has yet to bring
- * could not be.
+ * Rows that stay are marked; those of a shared lake table are deleted, as the table's alone.  Both by key, once all
+ * of them are there: those that a copy has yet to bring could not be.
  */
 static void
-truncate_softly(SyncStream *stream, SyncTable *table)
+truncate_rows(SyncStream *stream, SyncTable *table)
 {
 	MemoryContext old;
 	ColumnChange *change;
 
-	if (table->record->copied)
+	if (table->record->copied && table->lake->has_primary_key)
 	{
-		toast_queue_resolve(stream, table);
-		lake_rows_mark_deleted(stream, table);
+		toast_queue_resolve(stream, table->target);
+		lake_rows_delete(stream, table);
 		return;
 	}
 	old = MemoryContextSwitchTo(stream->context);
-	change = column_change_make(table->record, CHANGE_COPY, "It was truncated while it was copied.");
+	change = column_change_make(table->record, CHANGE_COPY, "It was truncated.");
 	MemoryContextSwitchTo(old);
 	relation_map_raise(stream->map, change, stream->change_lsn);
 }
@@ -158,45 +163,43 @@ truncate_softly(SyncStream *stream, SyncTable *table)
 void
 apply_truncate(SyncStream *stream, SyncTable *table)
 {
+	SyncTarget *target = table->target;
 	TableWriter *writer;
 
-	if (sync_table_keeps_deleted(table->record))
+	if (target->shared || sync_table_keeps_deleted(table->record))
 	{
-		truncate_softly(stream, table);
+		truncate_rows(stream, table);
 		return;
 	}
-	writer = apply_writer(stream, table);
-	toast_queue_discard(table);
+	writer = apply_writer(stream, target);
+	toast_queue_discard(target);
 	stream->memory -= table_writer_memory(writer);
 	table_writer_truncate(writer);
 	stream->memory += table_writer_memory(writer);
-	table->pending = true;
-	table->pending_rows = 0;
+	target->pending = true;
+	target->pending_rows = 0;
 }
 
 void
 apply_defer(SyncStream *stream, SyncTable *table)
 {
+	SyncTarget *target = table->target;
+
 	ereport(LOG,
 			(errmsg("sync \"%s\" leaves out changes of table \"%s\" until its copy is made",
 					stream->sync->name, table->record->source_name)));
-	toast_queue_discard(table);
-	if (table->writer)
-	{
-		stream->memory -= table_writer_memory(table->writer);
-		table_writer_close(table->writer);
-		table->writer = NULL;
-	}
-	table->pending = false;
-	table->pending_rows = 0;
-	table->deferred = true;
+	toast_queue_discard(target);
+	close_writer(stream, target);
+	target->pending = false;
+	target->pending_rows = 0;
+	target->deferred = true;
 	stream->frozen = true;
 	stream->monitor->deferred(table->record);
 }
 
 typedef struct FlushContext
 {
-	const SyncTable *table;
+	const SyncTarget *target;
 	XLogRecPtr	boundary;
 } FlushContext;
 
@@ -205,16 +208,15 @@ flush_error_context(void *arg)
 {
 	const FlushContext *context = arg;
 
-	errcontext("writing to lake table \"%s\" as of %X/%X", context->table->lake->name,
+	errcontext("writing to lake table \"%s\" as of %X/%X", context->target->lake->name,
 			   LSN_FORMAT_ARGS(context->boundary));
 }
 
-/* Run one step of the flush for every pending table. */
+/* Run one step of the flush for every pending lake table. */
 static void
-for_each_pending(SyncStream *stream, void (*step) (SyncStream *stream, SyncTable *table))
+for_each_pending(SyncStream *stream, void (*step) (SyncStream *stream, SyncTarget *target))
 {
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
+	ListCell   *cell;
 	FlushContext context = {.boundary = stream->boundary};
 	ErrorContextCallback callback;
 
@@ -223,51 +225,52 @@ for_each_pending(SyncStream *stream, void (*step) (SyncStream *stream, SyncTable
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
-	hash_seq_init(&status, stream->map->tables);
-	while ((table = hash_seq_search(&status)) != NULL)
+	foreach(cell, stream->map->targets)
 	{
-		context.table = table;
-		if (table->pending)
-			step(stream, table);
+		SyncTarget *target = lfirst(cell);
+
+		context.target = target;
+		if (target->pending)
+			step(stream, target);
 		CHECK_FOR_INTERRUPTS();
 	}
 	error_context_stack = callback.previous;
 }
 
 static void
-prepare_table(SyncStream *stream, SyncTable *table)
+prepare_target(SyncStream *stream, SyncTarget *target)
 {
-	sync_table_check_lake(table);
-	table_writer_prepare(table->writer);
+	sync_target_check_lake(target);
+	table_writer_prepare(target->writer);
 }
 
 static void
-commit_table(SyncStream *stream, SyncTable *table)
+commit_target(SyncStream *stream, SyncTarget *target)
 {
 	CommitInfo	info;
 
-	apply_commit_info(&info, stream->sync, stream->boundary, !table->record->copied);
-	table->snapshot_id = table_writer_commit(table->writer, &info);
-	table->applied = stream->boundary;
-	table->pending = false;
+	apply_commit_info(&info, stream->sync, stream->boundary, !target->copied, target->shared);
+	target->snapshot_id = table_writer_commit(target->writer, &info);
+	target->applied = stream->boundary;
+	target->pending = false;
 }
 
 void
 apply_note_copied(SyncStream *stream)
 {
 	MemoryContext old = MemoryContextSwitchTo(stream->flush_context);
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
+	ListCell   *cell;
 	CommitInfo	info;
 
-	hash_seq_init(&status, stream->map->tables);
-	while ((table = hash_seq_search(&status)) != NULL)
+	foreach(cell, stream->map->targets)
 	{
-		if (!table->partial || !table->record->copied)
+		SyncTarget *target = lfirst(cell);
+
+		if (!target->partial || !target->copied)
 			continue;
-		apply_commit_info(&info, stream->sync, table->applied, false);
-		table->snapshot_id = table_writer_commit(apply_writer(stream, table), &info);
-		table->partial = false;
+		apply_commit_info(&info, stream->sync, target->applied, false, target->shared);
+		target->snapshot_id = table_writer_commit(apply_writer(stream, target), &info);
+		target->partial = false;
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->flush_context);
@@ -277,18 +280,18 @@ apply_note_copied(SyncStream *stream)
 static int64
 settle_accounts(SyncStream *stream)
 {
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
+	ListCell   *cell;
 	int64		rows = 0;
 
 	stream->memory = streamed_memory(stream, NULL);
-	hash_seq_init(&status, stream->map->tables);
-	while ((table = hash_seq_search(&status)) != NULL)
+	foreach(cell, stream->map->targets)
 	{
-		rows += table->pending_rows;
-		table->pending_rows = 0;
-		if (table->writer)
-			stream->memory += table_writer_memory(table->writer);
+		SyncTarget *target = lfirst(cell);
+
+		rows += target->pending_rows;
+		target->pending_rows = 0;
+		if (target->writer)
+			stream->memory += table_writer_memory(target->writer);
 	}
 	return rows;
 }
@@ -299,8 +302,8 @@ apply_flush(SyncStream *stream)
 	MemoryContext old = MemoryContextSwitchTo(stream->flush_context);
 
 	for_each_pending(stream, toast_queue_resolve);
-	for_each_pending(stream, prepare_table);
-	for_each_pending(stream, commit_table);
+	for_each_pending(stream, prepare_target);
+	for_each_pending(stream, commit_target);
 	if (!stream->frozen)
 		sync_slot_confirm(stream->boundary, true);
 

@@ -82,8 +82,8 @@ decode_old_row(SyncRelation *source, bool full)
 static bool
 key_differs(const SyncTable *table)
 {
-	BytesView	new_key = sync_table_key_bytes(table, table->row);
-	BytesView	old_key = sync_table_key_bytes(table, table->old_row);
+	BytesView	new_key = sync_target_key_bytes(table->target, table->row);
+	BytesView	old_key = sync_target_key_bytes(table->target, table->old_row);
 
 	return new_key.length != old_key.length || memcmp(new_key.data, old_key.data, new_key.length) != 0;
 }
@@ -174,7 +174,7 @@ apply_inner_update(SyncStream *stream, SyncRelation *source, bool full, bool has
 	if (moved && sync_table_keeps_deleted(table->record))
 	{
 		delete_old_row(stream, source, full);
-		if (table->deferred)
+		if (table->target->deferred)
 			return;
 		decode_old_row(source, false);
 	}

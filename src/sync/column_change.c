@@ -85,6 +85,14 @@ ask(ColumnChange *change, ColumnChangeKind kind, char *reason)
 	change->kind = Max(kind, change->kind);
 }
 
+/* The sources of a shared lake table differ in what it can have in one way only. */
+static void
+ask_to_agree(ColumnChange *change, const char *reason)
+{
+	ask(change, CHANGE_PAUSE, psprintf("%s It shares the lake table with others.", reason));
+	change->cure = "give the sources the same columns and call streamhouse.resync_table";
+}
+
 /* The lake's next schema, to be changed. */
 static TableSchema *
 next_schema(Comparison *comparison)
@@ -107,7 +115,7 @@ is_among(const int *fields, int nfields, int field)
 	return false;
 }
 
-static bool
+bool
 field_is_key(const TableSchema *schema, int field)
 {
 	return is_among(schema->primary_keys, schema->nprimary_keys, field);
@@ -119,9 +127,8 @@ field_is_partition(const TableSchema *schema, int field)
 	return is_among(schema->partition_keys, schema->npartition_keys, field);
 }
 
-/* Are all values of one type, as readers of older files get them, the same in the other? */
-static bool
-type_is_wider(const DataType *from, const DataType *to)
+bool
+column_type_is_wider(const DataType *from, const DataType *to)
 {
 	if (cast_is_widening(from, to))
 		return true;
@@ -152,6 +159,9 @@ compare_type(Comparison *comparison, int field, Form_pg_attribute column)
 
 	if (type_equal(type, known->type))
 		return;
+	/* other sources may have wider values */
+	if (comparison->record->shard && column_type_is_wider(type, known->type))
+		return;
 	reason = psprintf("Column \"%s\" would be %s now, but is %s in the lake.",
 					  known->name, type_to_text(type), type_to_text(known->type));
 	if (field_is_key(comparison->schema, field))
@@ -159,11 +169,13 @@ compare_type(Comparison *comparison, int field, Form_pg_attribute column)
 		ask(comparison->change, CHANGE_PAUSE, psprintf("%s It is part of the key, whose types cannot change.", reason));
 		comparison->change->cure = "remove the lake table and call streamhouse.resync_table";
 	}
-	else if (type_is_wider(known->type, type))
+	else if (column_type_is_wider(known->type, type))
 	{
 		schema_retype_field(next_schema(comparison), field, type);
 		ask(comparison->change, CHANGE_FOLLOW, reason);
 	}
+	else if (comparison->record->shard)
+		ask_to_agree(comparison->change, reason);
 	else
 	{
 		if (comparison->before_copy)
@@ -202,8 +214,9 @@ compare_column(Comparison *comparison, int field)
 	if (!evolves)
 		return;
 	compare_type(comparison, field, column);
-	/* names of the partition are in the paths of files */
-	if (strcmp(NameStr(column->attname), known->name) != 0 && !field_is_partition(comparison->schema, field))
+	/* names of the partition are in the paths of files, and others may call the column as before */
+	if (strcmp(NameStr(column->attname), known->name) != 0 && !field_is_partition(comparison->schema, field) &&
+		!comparison->record->shard)
 	{
 		schema_rename_field(next_schema(comparison), field, NameStr(column->attname));
 		ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" is called \"%s\" now.", known->name, NameStr(column->attname)));
@@ -244,6 +257,46 @@ field_is_there(const Comparison *comparison, int position, const DataField *want
 		strcmp(field->name, wanted->name) == 0 && type_equal(field->type, wanted->type) && field->type->nullable;
 }
 
+/* Let the record's next column be that of the field at a position. */
+static void
+add_column(ColumnChange *change, int position, AttrNumber number)
+{
+	while (change->ncolumns <= position)
+		change->columns[change->ncolumns++] = 0;
+	change->columns[position] = number;
+}
+
+/*
+ * A column that has no field, in a lake table that others fill, too: one of
+ * them may have brought it.  If the field is not new to the source its rows have
+ * other values there.
+ */
+static void
+take_shared_column(Comparison *comparison, Form_pg_attribute column, const DataField *wanted)
+{
+	ColumnChange *change = comparison->change;
+	const TableSchema *schema = change->schema ? change->schema : comparison->schema;
+	int			nfields = source_field_count(schema, comparison->record);
+	int			position = schema_field(schema, wanted->name);
+
+	if (position >= nfields || (position >= 0 && !type_equal(schema->fields[position].type, wanted->type) &&
+								!column_type_is_wider(wanted->type, schema->fields[position].type)))
+	{
+		ask_to_agree(change, psprintf("Column \"%s\" is new, and the lake table has another one of that name.", wanted->name));
+		return;
+	}
+	if (position < 0)
+	{
+		position = nfields;
+		schema_add_field(next_schema(comparison), position, wanted);
+	}
+	if (position < comparison->record->ncolumns)
+		ask(change, CHANGE_COPY, psprintf("Column \"%s\" is there again.", wanted->name));
+	add_column(change, position, column->attnum);
+	ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" is new.", wanted->name));
+	ask_for_values(comparison, column);
+}
+
 /* A column that has no field. */
 static void
 take_new_column(Comparison *comparison, Form_pg_attribute column)
@@ -259,9 +312,14 @@ take_new_column(Comparison *comparison, Form_pg_attribute column)
 		return;
 	}
 	field.type = source_lake_type(field.name, column->atttypid, column->atttypmod, true);
+	if (comparison->record->shard)
+	{
+		take_shared_column(comparison, column, &field);
+		return;
+	}
 	if (!field_is_there(comparison, position, &field))
 		schema_add_field(next_schema(comparison), position, &field);
-	change->columns[change->ncolumns++] = column->attnum;
+	add_column(change, position, column->attnum);
 	ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" is new.", field.name));
 	ask_for_values(comparison, column);
 }
@@ -423,6 +481,11 @@ compare_computed(Comparison *comparison, Relation source)
 
 		if (type_equal(field.type, known->type))
 			continue;
+		if (comparison->record->shard)
+		{
+			ask_to_agree(comparison->change, psprintf("Column \"%s\" would be %s now.", known->name, type_to_text(field.type)));
+			continue;
+		}
 		if (field_is_key(comparison->schema, first + i) || field_is_partition(comparison->schema, first + i))
 		{
 			ask(comparison->change, CHANGE_PAUSE, psprintf("Column \"%s\" of the partition would be %s now.", known->name,
@@ -479,6 +542,9 @@ compare(Comparison *comparison, Relation source, bool with_key)
 	comparison->source = RelationGetDescr(source);
 	comparison->published = published_columns(publication, source, &comparison->npublished);
 	comparison->change = column_change_make(record, CHANGE_NONE, NULL);
+	/* other sources may have brought any number of fields */
+	comparison->change->columns = repalloc(comparison->change->columns, sizeof(AttrNumber) *
+										   (comparison->schema->nfields + record->ncolumns + MaxHeapAttributeNumber));
 	comparison->change->column_list = record->column_list || published_has_column_list(publication, source);
 	if (with_key)
 		compare_key(comparison, source);

@@ -14,6 +14,7 @@
 
 #include "sync/column_change.h"
 #include "sync/published.h"
+#include "sync/shared_target.h"
 
 void
 column_change_publish(const LakeTable *lake, const TableSchema *schema)
@@ -93,15 +94,31 @@ take_columns(const SyncRecord *sync, SyncTableRecord *record, AttrNumber *column
 	record->schema_lsn = InvalidXLogRecPtr;
 }
 
-/* There is no lake table, or none of ours: one is made of the published columns. */
+/*
+ * There is no lake table, or none of ours: one is made of the published columns.  Or it
+ * is shared with others, whose columns these have to go with.
+ */
 static void
-begin_anew(const SyncRecord *sync, SyncTableRecord *record, Relation source)
+begin_anew(const SyncRecord *sync, SyncTableRecord *record, const LakeTable *lake, Relation source)
 {
 	const Publication *publication = published_find(sync->publication);
-	int			ncolumns;
-	AttrNumber *columns = published_columns(publication, source, &ncolumns);
+	SyncTableRecord anew = *record;
+	TableSchema *schema;
 
-	take_columns(sync, record, columns, ncolumns, published_has_column_list(publication, source));
+	anew.columns = published_columns(publication, source, &anew.ncolumns);
+	schema = record->shard ? shared_target_schema(sync, record, lake) : NULL;
+	if (schema)
+		shared_target_match(source, &anew, schema, lake != NULL);
+	take_columns(sync, record, anew.columns, anew.ncolumns, published_has_column_list(publication, source));
+}
+
+/* Are the columns known of which the lake table, if there is one, has our rows? */
+static bool
+is_known(const SyncRecord *sync, const SyncTableRecord *record, const LakeTable *lake)
+{
+	if (lake == NULL)
+		return false;
+	return record->shard ? record->ncolumns > 0 : snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL;
 }
 
 static bool
@@ -135,10 +152,10 @@ column_change_align(const SyncRecord *sync, SyncTableRecord *record, const char 
 		return false;
 	}
 	lake = lake_table_open(warehouse, sync->database, record->lake_table, true);
-	if (lake && snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL)
+	if (!is_known(sync, record, lake))
+		begin_anew(sync, record, lake, source);
+	if (lake && is_known(sync, record, lake))
 		aligned = align(sync, record, lake, source);
-	else
-		begin_anew(sync, record, source);
 	table_close(source, AccessShareLock);
 	return aligned;
 }

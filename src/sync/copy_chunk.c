@@ -220,7 +220,7 @@ copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size me
 
 /* ---- what is in the lake ---- */
 
-/* The chunk of a snapshot, NULL when it is of something else; *begin: the copy was begun with it. */
+/* The chunk of a snapshot, NULL when it is of something else; *begin: this copy was begun with it. */
 static CopyChunk *
 chunk_of_snapshot(const CopyTable *table, const LakeSnapshot *snapshot, bool *begin)
 {
@@ -228,8 +228,11 @@ chunk_of_snapshot(const CopyTable *table, const LakeSnapshot *snapshot, bool *be
 	const char *blocks = snapshot_property(snapshot, CHUNK_PROPERTY);
 	CopyChunk  *chunk;
 
-	*begin = copy && blocks == NULL;
-	if (copy == NULL || blocks == NULL || strcmp(copy, table->record->copy_id) != 0)
+	*begin = false;
+	if (copy == NULL || strcmp(copy, table->record->copy_id) != 0)
+		return NULL;
+	*begin = blocks == NULL;
+	if (blocks == NULL)
 		return NULL;
 	chunk = palloc(sizeof(CopyChunk));
 	if (sscanf(blocks, "%u/%u/%u/%u", &chunk->relid, &chunk->file, &chunk->start, &chunk->end) != 4)

@@ -10,6 +10,7 @@
 #include "lake/writer.h"
 #include "sync/column_change.h"
 #include "sync/copy_target.h"
+#include "sync/shared_target.h"
 #include "sync/source.h"
 #include "sync/stream.h"
 
@@ -62,11 +63,15 @@ open_target(const CopyTable *table, Relation source)
 	const SyncTableRecord *record = table->record;
 	LakeTable  *lake = lake_table_open(table->warehouse, sync->database, record->lake_table, true);
 
+	TableSchema *schema = NULL;
+
+	if (lake == NULL && record->shard)
+		schema = shared_target_schema(sync, record, NULL);
 	if (lake == NULL)
 		return lake_table_create(table->warehouse, sync->database, record->lake_table,
-								 source_lake_schema(source, record, sync_table_options(sync, record)));
-	/* a table that the sync has filled is as the source is */
-	if (snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL)
+								 schema ? schema : source_lake_schema(source, record, sync_table_options(sync, record)));
+	/* a table that the sync has filled is as the source is, and the columns of a shared one have been matched */
+	if (record->shard || snapshot_latest_of_user(lake->location, sync->slot, 0) != NULL)
 		return lake;
 	if (snapshot_latest_id(lake->location) == 0)
 		lake = follow_without_rows(table, source, lake);
@@ -74,15 +79,50 @@ open_target(const CopyTable *table, Relation source)
 	return lake;
 }
 
+/* Is another source of the same lake table followed from a position of its own? */
+static bool
+others_have_begun(const CopyTable *table)
+{
+	ListCell   *cell;
+
+	foreach(cell, table->sync->tables)
+	{
+		const SyncTableRecord *other = lfirst(cell);
+
+		if (other != table->record && !XLogRecPtrIsInvalid(other->base) && strcmp(other->lake_table, table->record->lake_table) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The position up to which the lake has what comes by the stream.  If there are other
+ * sources it stays where it is: the table's own base is further on.
+ */
+static XLogRecPtr
+stream_position(const CopyTable *table, const LakeTable *lake)
+{
+	LakeSnapshot *newest;
+
+	if (table->record->shard == NULL || !others_have_begun(table))
+		return table->position;
+	newest = snapshot_latest_of_user(lake->location, table->sync->slot, 0);
+	return newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
+}
+
 static void
 commit_empty(const CopyTable *table, LakeTable *lake)
 {
+	const SyncTableRecord *record = table->record;
 	TableWriter *writer = table_writer_open(lake, EMPTY_WRITER_MEMORY);
 	CommitInfo	info;
 
-	table_writer_truncate(writer);
-	apply_commit_info(&info, table->sync, table->position, true);
-	info.properties = list_concat(info.properties, copy_base_properties(table->record));
+	if (record->shard)
+		table_writer_clear_partitions(writer, shared_target_condition(record, lake->schema));
+	else
+		table_writer_truncate(writer);
+	apply_commit_info(&info, table->sync, stream_position(table, lake), true, record->shard != NULL);
+	info.properties = list_concat(info.properties, copy_base_properties(record));
 	(void) table_writer_commit(writer, &info);
 	table_writer_close(writer);
 }

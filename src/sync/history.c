@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "sync/decoded_row.h"
 #include "sync/history.h"
+#include "sync/shared_target.h"
 
 static void
 append_described(SyncStream *stream, SyncTable *table, const char *kind)
@@ -82,5 +83,7 @@ history_truncate(SyncStream *stream, SyncRelation *source)
 
 	for (i = 0; i < row_field_count(table->lake->schema, table->record); i++)
 		table->row[i].isnull = true;
+	if (table->record->shard)
+		shared_target_set_shard(table->record, table->lake->schema, table->row);
 	append_described(stream, table, "T");
 }

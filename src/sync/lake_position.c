@@ -13,11 +13,14 @@
 #include "sync/lake_position.h"
 
 List *
-lake_position_properties(XLogRecPtr lsn)
+lake_position_properties(XLogRecPtr lsn, bool whole)
 {
-	return list_make3(option_pair_make(SNAPSHOT_LSN_PROPERTY, psprintf("%X/%X", LSN_FORMAT_ARGS(lsn))),
-					  option_pair_make(SNAPSHOT_SYSTEM_PROPERTY, psprintf(UINT64_FORMAT, GetSystemIdentifier())),
-					  option_pair_make(SNAPSHOT_TIMELINE_PROPERTY, psprintf("%u", GetWALInsertionTimeLine())));
+	List	   *properties = list_make2(option_pair_make(SNAPSHOT_SYSTEM_PROPERTY, psprintf(UINT64_FORMAT, GetSystemIdentifier())),
+										option_pair_make(SNAPSHOT_TIMELINE_PROPERTY, psprintf("%u", GetWALInsertionTimeLine())));
+
+	if (whole)
+		properties = lcons(option_pair_make(SNAPSHOT_LSN_PROPERTY, psprintf("%X/%X", LSN_FORMAT_ARGS(lsn))), properties);
+	return properties;
 }
 
 /* This server's history: TimeLineHistoryEntry *, the newest one first. */

@@ -14,8 +14,11 @@
 
 #include "sync/sync_catalog.h"
 
-/* Properties (OptionPair *) of a snapshot that has the source's transactions up to lsn. */
-extern List *lake_position_properties(XLogRecPtr lsn);
+/*
+ * Properties (OptionPair *) of a snapshot that has the source's transactions up to lsn.
+ * whole: all that it has is as of there.
+ */
+extern List *lake_position_properties(XLogRecPtr lsn, bool whole);
 
 /*
  * Does this server have all that the lake's tables have of the sync?  The

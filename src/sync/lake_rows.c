@@ -1,6 +1,6 @@
 /*
  * lake_rows.c
- *		Rows that a table of a sync has in the lake, with those not committed yet.
+ *		Rows that tables of a sync have in the lake, with those not committed yet.
  */
 #include "postgres.h"
 
@@ -10,13 +10,14 @@
 #include "lake/plan.h"
 #include "lake/read.h"
 #include "sync/lake_rows.h"
+#include "sync/shared_target.h"
 
 TableReader *
-lake_rows_open(SyncStream *stream, SyncTable *table, const Predicate *filter)
+lake_rows_open(SyncStream *stream, SyncTarget *target, const Predicate *filter)
 {
-	TableWriter *writer = apply_writer(stream, table);
+	TableWriter *writer = apply_writer(stream, target);
 	ScanRequest request = {0};
-	int			nfields = table->lake->schema->nfields;
+	int			nfields = target->lake->schema->nfields;
 	int		   *projection = palloc(sizeof(int) * nfields);
 	int			i;
 
@@ -26,9 +27,9 @@ lake_rows_open(SyncStream *stream, SyncTable *table, const Predicate *filter)
 	request.extra_entries = table_writer_flush(writer);
 	stream->memory += table_writer_memory(writer);
 	request.truncated = table_writer_truncated(writer);
-	request.snapshot = snapshot_load_latest(table->lake->location);
+	request.snapshot = snapshot_load_latest(target->lake->location);
 	request.predicate = filter;
-	return table_reader_open(table->lake, scan_plan(table->lake, &request)->splits, projection, nfields, filter, NULL);
+	return table_reader_open(target->lake, scan_plan(target->lake, &request)->splits, projection, nfields, filter, NULL);
 }
 
 Batch *
@@ -63,14 +64,27 @@ not_deleted(const SyncTable *table)
 	return predicate_leaf(PREDICATE_EQ, field, schema->fields[field].type, value, 1);
 }
 
+/* Rows of the table that are not deleted. */
+static Predicate *
+all_of_table(const SyncTable *table)
+{
+	List	   *conditions = NIL;
+
+	if (sync_table_keeps_deleted(table->record))
+		conditions = lappend(conditions, not_deleted(table));
+	if (table->record->shard)
+		conditions = lappend(conditions, shared_target_condition(table->record, table->lake->schema));
+	return list_length(conditions) == 1 ? linitial(conditions) : predicate_combine(PREDICATE_AND, conditions);
+}
+
 void
-lake_rows_mark_deleted(SyncStream *stream, SyncTable *table)
+lake_rows_delete(SyncStream *stream, SyncTable *table)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse rows of a truncated table",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext scratch = AllocSetContextCreate(context, "streamhouse row of a truncated table", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	TableReader *reader = lake_rows_open(stream, table, not_deleted(table));
+	TableReader *reader = lake_rows_open(stream, table->target, all_of_table(table));
 	Batch	   *batch;
 	int			i;
 
@@ -81,7 +95,7 @@ lake_rows_mark_deleted(SyncStream *stream, SyncTable *table)
 		{
 			lake_rows_get(batch, i, table->row);
 			apply_metadata(stream, table, table->row, "-D");
-			apply_row(stream, table, ROW_UPDATE_AFTER, table->row);
+			apply_change(stream, table, ROW_DELETE, NULL, table->row);
 		}
 		MemoryContextSwitchTo(context);
 		MemoryContextReset(scratch);

@@ -30,6 +30,7 @@
 #include "sync/preflight.h"
 #include "sync/published.h"
 #include "sync/rule_expression.h"
+#include "sync/shared_target.h"
 #include "sync/source.h"
 
 typedef struct Preflight
@@ -449,7 +450,36 @@ typedef struct TargetArg
 {
 	Relation	relation;
 	const SyncTableRecord *record;
+	bool		is_new;			/* the sync does not have the table yet */
 } TargetArg;
+
+/* A lake table of which the source is to have a part. */
+static void
+check_shared_target(Preflight *check, const TargetArg *target, LakeTable *lake)
+{
+	SyncTableRecord record = *target->record;
+	TableSchema *schema = shared_target_schema(check->sync, &record, lake);
+
+	if (lake)
+		options_check_replicable(lake->schema, lake->options, lake->name);
+	if (schema)
+		shared_target_match(target->relation, &record, schema, lake != NULL);
+	else
+	{
+		schema = source_lake_schema(target->relation, &record, sync_table_options(check->sync, &record));
+		options_check_replicable(schema, options_parse(schema), record.lake_table);
+	}
+	if (lake && !shared_target_is_ours(lake))
+		add_problem(check, psprintf("lake table \"%s\" is filled by a sync of another database, or by one that is gone", lake->name),
+					"let syncs of this database alone fill it, or remove it");
+	if (lake && !lake->has_primary_key && snapshot_latest_id(lake->location) > 0 &&
+		snapshot_latest_of_user(lake->location, check->sync->slot, 0) == NULL)
+		add_problem(check, psprintf("lake table \"%s\" has no key, and the sync has not begun it", lake->name),
+					"use another one, or let one sync alone fill it");
+	if (lake && target->is_new && shared_target_has_rows(&record, lake))
+		add_problem(check, psprintf("lake table \"%s\" has rows of shard \"%s\" that the sync did not write", lake->name, record.shard),
+					"remove them, or let the source have another shard");
+}
 
 /* The lake table, if it exists; otherwise its schema to be. */
 static void
@@ -460,6 +490,11 @@ check_target(Preflight *check, void *arg)
 	LakeTable  *lake = lake_table_open(check->warehouse, check->sync->database, record->lake_table, true);
 	TableSchema *schema;
 
+	if (record->shard)
+	{
+		check_shared_target(check, target, lake);
+		return;
+	}
 	if (lake)
 	{
 		(void) source_check_target(target->relation, record, lake, check->sync->slot);
@@ -477,7 +512,7 @@ check_privilege(Preflight *check, const PublishedTable *published)
 }
 
 static SyncTableRecord *
-record_table(const Preflight *check, const PublishedTable *published, Relation relation)
+record_table(const Preflight *check, const PublishedTable *published, Relation relation, bool *is_new)
 {
 	SyncTableRecord *record = palloc0(sizeof(SyncTableRecord));
 	ListCell   *cell;
@@ -486,6 +521,8 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 	record->source_name = published->name;
 	sync_table_set_rule(check->sync, record, table_rules_match(check->sync->rules, record->source_name));
 	record->lake_table = table_rule_lake_table(record->rule, record->source_name, RelationGetRelationName(relation));
+	record->shard = table_rule_shard(record->rule, record->source_name);
+	*is_new = true;
 	foreach(cell, check->left)
 	{
 		const SyncTableRecord *known = lfirst(cell);
@@ -493,7 +530,9 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 		/* the source may have got another name since; the lake table has not */
 		if (known->source == record->source && !known->refused)
 		{
+			*is_new = false;
 			record->lake_table = known->lake_table;
+			record->shard = known->shard;
 			sync_table_set_rule(check->sync, record, known->rule_number);
 			record->nused = known->nused;
 			record->used_names = known->used_names;
@@ -506,6 +545,13 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 	return record;
 }
 
+/* Have both a part of the lake table, and different ones? */
+static bool
+may_share(const SyncTableRecord *a, const SyncTableRecord *b)
+{
+	return a->shard && b->shard && strcmp(a->shard, b->shard) != 0;
+}
+
 /* Two tables of different schemas must not meet in one lake table. */
 static void
 check_name(Preflight *check, const SyncTableRecord *record)
@@ -516,10 +562,12 @@ check_name(Preflight *check, const SyncTableRecord *record)
 	{
 		const SyncTableRecord *other = lfirst(cell);
 
-		if (!other->refused && strcmp(other->lake_table, record->lake_table) == 0)
-			add_problem(check, psprintf("tables \"%s\" and \"%s\" would both be lake table \"%s\"",
-										other->source_name, record->source_name, record->lake_table),
-						"give them different names with \"tables\", or publish them separately, into different lake databases");
+		if (other->refused || strcmp(other->lake_table, record->lake_table) != 0 || may_share(other, record))
+			continue;
+		add_problem(check, psprintf("tables \"%s\" and \"%s\" would both be lake table \"%s\"%s",
+									other->source_name, record->source_name, record->lake_table,
+									record->shard ? psprintf(", shard \"%s\"", record->shard) : ""),
+					"give them different names with \"tables\", or tell them apart with \"shard\"");
 	}
 }
 
@@ -528,7 +576,8 @@ check_table(Preflight *check, const PublishedTable *published)
 {
 	Relation	relation = table_open(published->relid, AccessShareLock);
 	TupleDesc	desc = RelationGetDescr(relation);
-	SyncTableRecord *record = record_table(check, published, relation);
+	bool		is_new;
+	SyncTableRecord *record = record_table(check, published, relation, &is_new);
 	int			before;
 	int			i;
 
@@ -547,6 +596,8 @@ check_table(Preflight *check, const PublishedTable *published)
 			attempt(check, check_column, &column);
 		}
 		check_name(check, record);
+		if (record->shard && record->shard[0] == '\0')
+			add_problem(check, psprintf("the shard of table \"%s\" is empty", published->name), "let \"shard\" have a value for it");
 	}
 	if (list_length(check->problems) == before)
 	{
@@ -556,7 +607,7 @@ check_table(Preflight *check, const PublishedTable *published)
 	}
 	if (list_length(check->problems) == before && check->warehouse)
 	{
-		TargetArg	target = {relation, record};
+		TargetArg	target = {relation, record, is_new};
 
 		attempt(check, check_target, &target);
 	}
@@ -575,9 +626,9 @@ check_other_sync(Preflight *check, const SyncRecord *other, const SyncTableRecor
 	{
 		const SyncTableRecord *theirs = lfirst(cell);
 
-		if (!theirs->refused && strcmp(theirs->lake_table, table->lake_table) == 0)
+		if (!theirs->refused && strcmp(theirs->lake_table, table->lake_table) == 0 && !may_share(theirs, table))
 			add_problem(check, psprintf("sync \"%s\" writes to lake table \"%s\"", other->name, table->lake_table),
-						"use another lake database");
+						"use another lake database, or tell the sources apart with \"shard\"");
 	}
 }
 

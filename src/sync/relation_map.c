@@ -85,10 +85,10 @@ newest_snapshot(const LakeTable *lake, const SyncRecord *sync)
 }
 
 void
-sync_table_check_lake(const SyncTable *table)
+sync_target_check_lake(const SyncTarget *target)
 {
-	if (snapshot_latest_id(table->lake->location) < table->snapshot_id)
-		lake_table_replaced(table->lake);
+	if (snapshot_latest_id(target->lake->location) < target->snapshot_id)
+		lake_table_replaced(target->lake);
 }
 
 /*
@@ -135,30 +135,50 @@ fields_beside_key(const SyncTableRecord *record, const TableSchema *schema)
 	return beside;
 }
 
-static void
-open_table(SyncTable *table, const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse)
+/* That of another table, or opened now. */
+static SyncTarget *
+find_target(RelationMap *map, const SyncTableRecord *record, const char *warehouse)
 {
-	LakeTable  *lake = lake_table_open(warehouse, sync->database, record->lake_table, false);
-	int			nfields = lake->schema->nfields;
+	LakeTable  *lake = lake_table_open(warehouse, map->sync->database, record->lake_table, false);
+	SyncTarget *target;
 	LakeSnapshot *newest;
+	ListCell   *cell;
+
+	foreach(cell, map->targets)
+	{
+		target = lfirst(cell);
+		if (strcmp(target->lake->location, lake->location) == 0)
+			return target;
+	}
+	target = palloc0(sizeof(SyncTarget));
+	newest = newest_snapshot(lake, map->sync);
+	target->lake = lake;
+	target->applied = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
+	target->snapshot_id = newest ? newest->id : 0;
+	target->partial = newest && snapshot_property(newest, SNAPSHOT_PARTIAL_PROPERTY) != NULL;
+	target->copied = true;
+	map->targets = lappend(map->targets, target);
+	return target;
+}
+
+static void
+open_table(RelationMap *map, SyncTable *table, const SyncTableRecord *record, const char *warehouse)
+{
+	SyncTarget *target = find_target(map, record, warehouse);
+	LakeTable  *lake = target->lake;
+	int			nfields = lake->schema->nfields;
 
 	if (!fields_fit(record, lake->schema))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("columns of lake table \"%s\" have changed since sync \"%s\" was created", lake->name, sync->name),
+				 errmsg("columns of lake table \"%s\" have changed since sync \"%s\" was created", lake->name, map->sync->name),
 				 errhint("Drop the sync and the lake table, and create the sync again.")));
 
-	newest = newest_snapshot(lake, sync);
+	target->copied &= record->copied;
+	target->shared = record->shard != NULL;
 	table->record = record;
+	table->target = target;
 	table->lake = lake;
-	table->applied = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
-	table->snapshot_id = newest ? newest->id : 0;
-	table->partial = newest && snapshot_property(newest, SNAPSHOT_PARTIAL_PROPERTY) != NULL;
-	table->writer = NULL;
-	table->pending = false;
-	table->deferred = false;
-	table->pending_rows = 0;
-	table->queue = NULL;
 	table->row = palloc0(sizeof(Scalar) * nfields);
 	table->old_row = palloc0(sizeof(Scalar) * nfields);
 	table->missing = palloc0(sizeof(bool) * nfields);
@@ -191,7 +211,7 @@ relation_map_create(const SyncRecord *sync, const char *warehouse)
 		const SyncTableRecord *record = lfirst(cell);
 
 		if (!record->paused && (record->copied || !XLogRecPtrIsInvalid(record->base)))
-			open_table(hash_search(map->tables, &record->source, HASH_ENTER, NULL), sync, record, warehouse);
+			open_table(map, hash_search(map->tables, &record->source, HASH_ENTER, NULL), record, warehouse);
 	}
 	current_map = map;
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
@@ -319,24 +339,24 @@ relation_map_actions(RelationMap *map)
 }
 
 const int *
-sync_table_key(const SyncTable *table, int *nkeys)
+sync_target_key(const SyncTarget *target, int *nkeys)
 {
-	*nkeys = table->lake->schema->nprimary_keys;
-	return table->lake->schema->primary_keys;
+	*nkeys = target->lake->schema->nprimary_keys;
+	return target->lake->schema->primary_keys;
 }
 
 BytesView
-sync_table_key_bytes(const SyncTable *table, const Scalar *row)
+sync_target_key_bytes(const SyncTarget *target, const Scalar *row)
 {
 	const DataType *types[INDEX_MAX_KEYS];
 	Scalar		values[INDEX_MAX_KEYS];
 	int			nkeys;
-	const int  *key = sync_table_key(table, &nkeys);
+	const int  *key = sync_target_key(target, &nkeys);
 	int			i;
 
 	for (i = 0; i < nkeys; i++)
 	{
-		types[i] = table->lake->schema->fields[key[i]].type;
+		types[i] = target->lake->schema->fields[key[i]].type;
 		values[i] = row[key[i]];
 	}
 	return binary_row_encode(types, values, nkeys);

@@ -3,7 +3,7 @@
  *		The tables of a sync: source relations on one side, lake tables on the other.
  *
  * Several relations lead to one lake table when partitions are published as
- * their root.  The lake table's fields are the source's columns by attribute
+ * their root, or rules give it to several sources.  The lake table's fields are the source's columns by attribute
  * number, as they were when the table was copied, and those added since.  Whenever the definition of
  * a relation or of the publication may have changed they are compared again,
  * before the next row.
@@ -27,21 +27,38 @@
 
 struct ToastQueue;
 
+/* A lake table that is filled by a table of the sync, or by several. */
+typedef struct SyncTarget
+{
+	LakeTable  *lake;
+	XLogRecPtr	applied;		/* transactions that end here or before are in the lake */
+	int64		snapshot_id;	/* newest of the sync's, or 0 if it has expired */
+	bool		partial;		/* it was made while a table was being copied */
+	bool		copied;			/* all tables are */
+	bool		shared;			/* tables have a part of it each */
+
+	/* rows not yet in the lake */
+	TableWriter *writer;		/* NULL until the first row */
+	bool		pending;		/* the next flush commits to it */
+	int64		pending_rows;
+	bool		deferred;		/* changes are left out, see apply_defer */
+	struct ToastQueue *queue;	/* rows that wait for values from the lake, or NULL */
+} SyncTarget;
+
 typedef struct SyncTable
 {
 	Oid			source;			/* hash key */
 	const SyncTableRecord *record;
-	LakeTable  *lake;
-	XLogRecPtr	applied;		/* transactions that end here or before are in the lake */
-	int64		snapshot_id;	/* newest of the sync's, or 0 if it has expired */
-	bool		partial;		/* it was made while the table was being copied */
+	SyncTarget *target;
+	LakeTable  *lake;			/* the target's */
 
-	/* rows not yet in the lake */
-	TableWriter *writer;		/* NULL until the first row */
-	bool		pending;		/* the next flush commits this table */
-	int64		pending_rows;
-	bool		deferred;		/* changes are left out, see apply_defer */
-	struct ToastQueue *queue;	/* rows that wait for values from the lake, or NULL */
+	/*
+	 * While values are looked up in the lake: does it have all that the copy brings?
+	 * Rows of transactions up to copied_as_of may be missing all the same: the
+	 * copy was made as of there, and they were gone.
+	 */
+	bool		complete;
+	XLogRecPtr	copied_as_of;
 
 	/* room for the row at work on, by field */
 	Scalar	   *row;
@@ -70,6 +87,7 @@ typedef struct RelationMap
 	MemoryContext context;
 	const SyncRecord *sync;
 	HTAB	   *tables;			/* SyncTable by source */
+	List	   *targets;		/* SyncTarget * */
 	HTAB	   *relations;		/* SyncRelation by relid */
 	PublicationActions actions; /* what is published, see relation_map_actions */
 	bool		actions_known;
@@ -102,12 +120,12 @@ pg_noreturn extern void relation_map_raise(RelationMap *map, ColumnChange *chang
 extern const PublicationActions *relation_map_actions(RelationMap *map);
 
 /* ERROR unless the lake table is still the one that was opened. */
-extern void sync_table_check_lake(const SyncTable *table);
+extern void sync_target_check_lake(const SyncTarget *target);
 
 /* Its key's fields: empty for append tables. */
-extern const int *sync_table_key(const SyncTable *table, int *nkeys);
+extern const int *sync_target_key(const SyncTarget *target, int *nkeys);
 
 /* The key of a row as bytes, in CurrentMemoryContext. */
-extern BytesView sync_table_key_bytes(const SyncTable *table, const Scalar *row);
+extern BytesView sync_target_key_bytes(const SyncTarget *target, const Scalar *row);
 
 #endif							/* STREAMHOUSE_SYNC_RELATION_MAP_H */

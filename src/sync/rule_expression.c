@@ -6,6 +6,7 @@
 
 #include "access/transam.h"
 #include "access/sysattr.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -158,11 +159,24 @@ make_expression(const SyncTableRecord *record, Relation source, const char *text
 	return result;
 }
 
+static RuleExpression *
+make_constant(const char *text)
+{
+	RuleExpression *result = palloc0(sizeof(RuleExpression));
+
+	result->expression = (Expr *) makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, CStringGetTextDatum(text), false, false);
+	result->type = TEXTOID;
+	result->typmod = -1;
+	return result;
+}
+
 RuleExpression *
 rule_column_expression(const SyncTableRecord *record, Relation source, int column)
 {
 	const ComputedColumn *computed = list_nth(record->rule->columns, column);
 
+	if (computed->expression == NULL)
+		return make_constant(record->shard);
 	return make_expression(record, source, computed->expression, false);
 }
 

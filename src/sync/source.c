@@ -141,7 +141,7 @@ require_columns(Relation relation, const SyncTableRecord *record)
 
 	for (i = 0; i < record->ncolumns; i++)
 	{
-		if (record->columns[i] > desc->natts || TupleDescAttr(desc, record->columns[i] - 1)->attisdropped)
+		if (record->columns[i] <= 0 || record->columns[i] > desc->natts || TupleDescAttr(desc, record->columns[i] - 1)->attisdropped)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("columns of table \"%s\" have changed since its sync was created",

@@ -80,17 +80,18 @@ extern void stream_run(SyncStream *stream);
 static inline bool
 sync_table_is_wanted(const SyncTable *table, const ReorderBufferTXN *transaction)
 {
-	return table && !table->deferred &&
-		(XLogRecPtrIsInvalid(transaction->end_lsn) || transaction->end_lsn > table->applied);
+	return table && !table->target->deferred &&
+		(XLogRecPtrIsInvalid(transaction->end_lsn) ||
+		 (transaction->end_lsn > table->target->applied && transaction->end_lsn > table->record->base));
 }
 
 /* apply.c */
 
-/* Append a row to the table's writer, or to that of the transaction in progress. */
+/* Append a row to the lake table's writer, or to that of the transaction in progress. */
 extern void apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row);
 
 /*
- * Append a row to the table's writer, after the delete of a row whose key it had before (or
+ * Append a row, after the delete of a row whose key it had before (or
  * NULL).  Where deleted rows stay, a row that is deleted is written as it is
  * then, and the one before has been already.
  */
@@ -100,15 +101,15 @@ extern void apply_change(SyncStream *stream, SyncTable *table, RowKind kind, con
 extern void apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, const char *kind);
 /* ERROR, to be followed as a change of columns, when the table is to be copied again instead. */
 extern void apply_truncate(SyncStream *stream, SyncTable *table);
-extern TableWriter *apply_writer(SyncStream *stream, SyncTable *table);
+extern TableWriter *apply_writer(SyncStream *stream, SyncTarget *target);
 
 /*
- * Leave out the table's changes since its last commit, and those to come,
- * until the stream is started again.
+ * Leave out the changes of a table and of all others of its lake table, since the last
+ * commit, and those to come, until the stream is started again.
  */
 extern void apply_defer(SyncStream *stream, SyncTable *table);
 
-/* Commit all pending tables at the boundary; outside decoding. */
+/* Commit all pending lake tables at the boundary; outside decoding. */
 extern void apply_flush(SyncStream *stream);
 
 /*
@@ -117,8 +118,11 @@ extern void apply_flush(SyncStream *stream);
  */
 extern void apply_note_copied(SyncStream *stream);
 
-/* What a snapshot of the sync carries; partial: while the table is being copied. */
-extern void apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial);
+/*
+ * What a snapshot of the sync carries.  partial: while the table is being copied;
+ * shared: it may show rows of several syncs, each as of a position of its own.
+ */
+extern void apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial, bool shared);
 
 /* change.c */
 /* Is an update's row replicated before it, and after? */

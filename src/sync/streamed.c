@@ -266,20 +266,21 @@ static void
 hand_over(SyncStream *stream, StreamedTable *entry, const ReorderBufferTXN *transaction)
 {
 	SyncTable  *table = entry->table;
+	SyncTarget *target = table->target;
 	int64		rows = table_writer_total_rows(entry->writer);
 	TableWriter *writer;
 
 	if (rows == 0 || !sync_table_is_wanted(table, transaction))
 		return;
-	toast_queue_resolve(stream, table);
-	if (table->deferred)
+	toast_queue_resolve(stream, target);
+	if (target->deferred)
 		return;
-	writer = apply_writer(stream, table);
+	writer = apply_writer(stream, target);
 	stream->memory -= table_writer_memory(writer);
 	table_writer_adopt(writer, entry->writer);
 	stream->memory += table_writer_memory(writer);
-	table->pending = true;
-	table->pending_rows += rows;
+	target->pending = true;
+	target->pending_rows += rows;
 	stream->transaction_used = true;
 }
 

@@ -280,6 +280,7 @@ table_of_row(const SyncRecord *sync, uint64 row)
 		table->refused = TextDatumGetCString(tuple_datum(row, 13));
 	sync_table_set_rule(sync, table, DatumGetInt32(tuple_datum(row, 14)));
 	take_used(table, row, 15);
+	table->shard = tuple_text(row, 18);
 	return table;
 }
 
@@ -298,7 +299,7 @@ load_tables(SyncRecord *sync, const char *lake_table, MemoryContext context)
 	values[1] = CStringGetTextDatum(lake_table ? lake_table : "");
 	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
 			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error, coalesce(t.rule, 0),"
-			" t.used_names, t.used_columns, t.used_types::oid[]"
+			" t.used_names, t.used_columns, t.used_types::oid[], t.shard"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 AND ($2 = '' OR (t.lake_table = $2 AND NOT t.refused)) ORDER BY t.source::oid",
@@ -433,23 +434,25 @@ used_arrays(const SyncTableRecord *table, Datum *arrays)
 static void
 insert_table(const char *sync, const SyncTableRecord *table)
 {
-	Oid			types[11] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID, INT4OID,
-	TEXTARRAYOID, INT2ARRAYOID, OIDARRAYOID};
-	Datum		values[11];
+	Oid			types[12] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID, INT4OID,
+	TEXTARRAYOID, INT2ARRAYOID, OIDARRAYOID, TEXTOID};
+	Datum		values[12];
 
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
 	values[2] = CStringGetTextDatum(table->lake_table);
-	values[3] = columns_array(table->columns, table->ncolumns);
+	/* those of a shared lake table are matched with its fields when they are copied */
+	values[3] = columns_array(table->columns, table->shard ? 0 : table->ncolumns);
 	values[4] = BoolGetDatum(table->column_list);
 	values[5] = BoolGetDatum(table->refused != NULL);
 	values[6] = CStringGetTextDatum(table->refused ? table->refused : "");
 	values[7] = Int32GetDatum(table->rule_number);
 	used_arrays(table, &values[8]);
+	values[11] = CStringGetTextDatum(table->shard ? table->shard : "");
 	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list, refused, error, rule,"
-			" used_names, used_columns, used_types)"
-			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END, nullif($8, 0), $9, $10, $11::regtype[])",
-			SPI_OK_INSERT, 11, types, values);
+			" used_names, used_columns, used_types, shard)"
+			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END, nullif($8, 0), $9, $10, $11::regtype[], nullif($12, ''))",
+			SPI_OK_INSERT, 12, types, values);
 }
 
 void

@@ -41,6 +41,7 @@ typedef struct SyncTableRecord
 	char	   *lake_table;
 	int			rule_number;	/* that it joined by, 0 for none */
 	const TableRule *rule;		/* or NULL */
+	char	   *shard;			/* which part of the lake table is its own; NULL: all */
 	bool		history;		/* every change is kept */
 	int			nused;			/* columns that the rule uses */
 	char	  **used_names;		/* as its expressions call them */

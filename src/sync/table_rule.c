@@ -115,38 +115,65 @@ take_table(TableRule *rule, const char *key, const JsonbValue *value)
 	rule->table = string_value(rule, key, value);
 }
 
-static void
-take_options(TableRule *rule, const char *key, const JsonbValue *value)
+/* Over an object's pairs. */
+static JsonbIterator *
+object_value(const TableRule *rule, const char *key, const JsonbValue *value)
 {
 	if (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
 		refuse(rule, key, "must be an object");
+	return JsonbIteratorInit(value->val.binary.data);
+}
+
+static void
+take_options(TableRule *rule, const char *key, const JsonbValue *value)
+{
+	(void) object_value(rule, key, value);
 	rule->options = sync_options_parse(JsonbPGetDatum(JsonbValueToJsonb((JsonbValue *) value)));
+}
+
+/* Name and expression of an object's next pair, NULL at its end. */
+static ComputedColumn *
+next_column(const TableRule *rule, const char *key, JsonbIterator **iterator)
+{
+	JsonbValue	element;
+	JsonbIteratorToken token;
+	ComputedColumn *column = palloc0(sizeof(ComputedColumn));
+
+	while ((token = JsonbIteratorNext(iterator, &element, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+			column->name = pnstrdup(element.val.string.val, element.val.string.len);
+		else if (token == WJB_VALUE)
+		{
+			column->expression = string_value(rule, key, &element);
+			return column;
+		}
+	}
+	return NULL;
+}
+
+/* Its value is no expression. */
+static void
+take_shard(TableRule *rule, const char *key, const JsonbValue *value)
+{
+	JsonbIterator *iterator = object_value(rule, key, value);
+	ComputedColumn *column = next_column(rule, key, &iterator);
+
+	if (column == NULL || next_column(rule, key, &iterator) != NULL)
+		refuse(rule, key, "must have the name of one column and its value");
+	rule->shard = column->expression;
+	column->expression = NULL;
+	rule->columns = lcons(column, rule->columns);
 }
 
 static void
 take_columns(TableRule *rule, const char *key, const JsonbValue *value)
 {
-	JsonbIterator *iterator;
-	JsonbValue	element;
-	JsonbIteratorToken token;
-	ComputedColumn *column = NULL;
+	JsonbIterator *iterator = object_value(rule, key, value);
+	ComputedColumn *column;
 
-	if (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
-		refuse(rule, key, "must be an object");
-	iterator = JsonbIteratorInit(value->val.binary.data);
-	while ((token = JsonbIteratorNext(&iterator, &element, true)) != WJB_DONE)
-	{
-		if (token == WJB_KEY)
-		{
-			column = palloc0(sizeof(ComputedColumn));
-			column->name = pnstrdup(element.val.string.val, element.val.string.len);
-		}
-		else if (token == WJB_VALUE)
-		{
-			column->expression = string_value(rule, key, &element);
-			rule->columns = lappend(rule->columns, column);
-		}
-	}
+	while ((column = next_column(rule, key, &iterator)) != NULL)
+		rule->columns = lappend(rule->columns, column);
 }
 
 static void
@@ -210,6 +237,7 @@ static const struct
 	{"partition", take_partition},
 	{"where", take_where},
 	{"history", take_history},
+	{"shard", take_shard},
 	{"soft_delete", take_soft_delete},
 	{"metadata", take_metadata}
 };
@@ -261,6 +289,8 @@ rule_parse(JsonbContainer *object)
 	}
 	if (rule->source == NULL)
 		refuse(rule, "source", "is missing");
+	if (rule->shard)
+		rule->partition = lcons(pstrdup(table_rule_shard_column(rule)), rule->partition);
 	/* an invalid pattern is an error here */
 	(void) rule_matches(rule, "");
 	return rule;
@@ -306,11 +336,24 @@ table_rules_match(List *rules, const char *source)
 	return 0;
 }
 
+/* A text of the rule with what the parts of its pattern have matched. */
+static char *
+with_matches(const TableRule *rule, const char *source, const char *pattern)
+{
+	return TextDatumGetCString(DirectFunctionCall3Coll(textregexreplace_noopt, C_COLLATION_OID, CStringGetTextDatum(source),
+													   whole_pattern(rule), CStringGetTextDatum(pattern)));
+}
+
 char *
 table_rule_lake_table(const TableRule *rule, const char *source, const char *otherwise)
 {
 	if (rule == NULL || rule->table == NULL)
 		return pstrdup(otherwise);
-	return TextDatumGetCString(DirectFunctionCall3Coll(textregexreplace_noopt, C_COLLATION_OID, CStringGetTextDatum(source),
-													   whole_pattern(rule), CStringGetTextDatum(rule->table)));
+	return with_matches(rule, source, rule->table);
+}
+
+char *
+table_rule_shard(const TableRule *rule, const char *source)
+{
+	return rule && rule->shard ? with_matches(rule, source, rule->shard) : NULL;
 }

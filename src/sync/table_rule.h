@@ -19,7 +19,7 @@
 typedef struct ComputedColumn
 {
 	char	   *name;
-	char	   *expression;		/* SQL */
+	char	   *expression;		/* SQL; NULL: it is the shard */
 } ComputedColumn;
 
 typedef struct TableRule
@@ -27,8 +27,9 @@ typedef struct TableRule
 	char	   *source;			/* regular expression */
 	char	   *table;			/* name of the lake table, with \1 for what matched; NULL: the source's */
 	List	   *options;		/* OptionPair *: before those of the sync */
-	List	   *columns;		/* ComputedColumn *: behind the source's */
-	List	   *partition;		/* char *: columns by which the lake table is partitioned */
+	List	   *columns;		/* ComputedColumn *: behind the source's, the shard first */
+	List	   *partition;		/* char *: columns by which the lake table is partitioned, the shard first */
+	char	   *shard;			/* what tells several sources of one lake table apart, with \1 for what matched; or NULL */
 	char	   *where;			/* SQL condition of rows; NULL: all */
 	bool		history;
 	char	   *soft_delete;	/* column that says of a row that it was deleted; NULL: deleted rows go */
@@ -44,6 +45,16 @@ extern int	table_rules_match(List *rules, const char *source);
 
 /* Name of the lake table for a source that matches. */
 extern char *table_rule_lake_table(const TableRule *rule, const char *source, const char *otherwise);
+
+/* Its shard, NULL when there is none. */
+extern char *table_rule_shard(const TableRule *rule, const char *source);
+
+/* Name of the column that has the shard. */
+static inline const char *
+table_rule_shard_column(const TableRule *rule)
+{
+	return ((const ComputedColumn *) linitial(rule->columns))->name;
+}
 
 /* {"key": "value"} as OptionPair *; ERROR unless all values are strings, numbers or booleans. */
 extern List *sync_options_parse(Datum jsonb);

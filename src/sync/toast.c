@@ -19,6 +19,7 @@
 /* One change that waits. */
 typedef struct WaitingRow
 {
+	SyncTable  *table;
 	RowKind		kind;
 	Scalar	   *old_row;		/* to be deleted first, or NULL */
 	Scalar	   *row;
@@ -69,17 +70,11 @@ typedef struct ToastQueue
 	List	   *rows;			/* WaitingRow * */
 	keys_hash  *keys;
 	MemoryContext found_context;	/* rows found in the lake, of one pass */
-
-	/*
-	 * Rows of transactions up to here may be missing in the lake although the
-	 * copy is made: it was made as of here, and they were gone.
-	 */
-	XLogRecPtr	copied_as_of;
-	bool		complete;		/* the lake has all that the copy brings */
+	Scalar	   *found;			/* room for one */
 } ToastQueue;
 
 static ToastQueue *
-queue_create(SyncStream *stream)
+queue_create(SyncStream *stream, const SyncTarget *target)
 {
 	MemoryContext context = AllocSetContextCreate(stream->context, "streamhouse waiting rows",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -88,16 +83,17 @@ queue_create(SyncStream *stream)
 	queue->context = context;
 	queue->keys = keys_create(context, 256, NULL);
 	queue->found_context = AllocSetContextCreate(context, "streamhouse rows found", ALLOCSET_DEFAULT_SIZES);
+	queue->found = MemoryContextAlloc(context, sizeof(Scalar) * target->lake->schema->nfields);
 	return queue;
 }
 
 void
-toast_queue_discard(SyncTable *table)
+toast_queue_discard(SyncTarget *target)
 {
-	if (table->queue == NULL)
+	if (target->queue == NULL)
 		return;
-	MemoryContextDelete(table->queue->context);
-	table->queue = NULL;
+	MemoryContextDelete(target->queue->context);
+	target->queue = NULL;
 }
 
 static void
@@ -110,9 +106,9 @@ remember_key(ToastQueue *queue, BytesView key)
 
 /* The entry of a row's key, which is in the queue. */
 static KeyEntry *
-entry_of(const SyncTable *table, const Scalar *row)
+entry_of(const SyncTarget *target, const Scalar *row)
 {
-	return keys_lookup(table->queue->keys, sync_table_key_bytes(table, row));
+	return keys_lookup(target->queue->keys, sync_target_key_bytes(target, row));
 }
 
 /* The row by whose key the missing values are known to the lake. */
@@ -123,14 +119,14 @@ known_by(const WaitingRow *waiting)
 }
 
 static Scalar *
-copy_row(const SyncTable *table, const Scalar *row)
+copy_row(const SyncTarget *target, const Scalar *row)
 {
-	int			nfields = table->lake->schema->nfields;
+	int			nfields = target->lake->schema->nfields;
 	Scalar	   *copy = palloc(sizeof(Scalar) * nfields);
 	int			i;
 
 	for (i = 0; i < nfields; i++)
-		copy[i] = scalar_copy(table->lake->schema->fields[i].type, &row[i]);
+		copy[i] = scalar_copy(target->lake->schema->fields[i].type, &row[i]);
 	return copy;
 }
 
@@ -138,49 +134,53 @@ copy_row(const SyncTable *table, const Scalar *row)
 static void
 enqueue(const SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row, const Scalar *row, const bool *missing)
 {
-	ToastQueue *queue = table->queue;
+	SyncTarget *target = table->target;
+	ToastQueue *queue = target->queue;
 	MemoryContext old = MemoryContextSwitchTo(queue->context);
 	WaitingRow *waiting = palloc0(sizeof(WaitingRow));
-	Size		nfields = table->lake->schema->nfields;
+	Size		nfields = target->lake->schema->nfields;
 
+	waiting->table = table;
 	waiting->kind = kind;
 	waiting->end_lsn = stream->transaction->end_lsn;
-	waiting->row = copy_row(table, row);
-	remember_key(queue, sync_table_key_bytes(table, row));
+	waiting->row = copy_row(target, row);
+	remember_key(queue, sync_target_key_bytes(target, row));
 	if (old_row)
 	{
-		waiting->old_row = copy_row(table, old_row);
-		remember_key(queue, sync_table_key_bytes(table, old_row));
+		waiting->old_row = copy_row(target, old_row);
+		remember_key(queue, sync_target_key_bytes(target, old_row));
 	}
 	if (missing)
 		waiting->missing = memcpy(palloc(nfields), missing, nfields);
 	queue->rows = lappend(queue->rows, waiting);
 	MemoryContextSwitchTo(old);
-	table->pending = true;
+	target->pending = true;
 }
 
 /* Does an earlier change of this row's key wait? */
 static bool
-key_waits(const SyncTable *table, const Scalar *row)
+key_waits(const SyncTarget *target, const Scalar *row)
 {
-	return row && entry_of(table, row) != NULL;
+	return row && entry_of(target, row) != NULL;
 }
 
 bool
 toast_queue_take(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *old_row,
 				 const Scalar *row, const bool *missing)
 {
-	if (table->queue == NULL && missing == NULL)
+	SyncTarget *target = table->target;
+
+	if (target->queue == NULL && missing == NULL)
 		return false;
-	if (table->queue == NULL)
-		table->queue = queue_create(stream);
-	if (missing == NULL && !key_waits(table, row) && !key_waits(table, old_row))
+	if (target->queue == NULL)
+		target->queue = queue_create(stream, target);
+	if (missing == NULL && !key_waits(target, row) && !key_waits(target, old_row))
 		return false;
 
 	enqueue(stream, table, kind, old_row, row, missing);
-	if (list_length(table->queue->rows) >= MAX_QUEUED_ROWS ||
-		MemoryContextMemAllocated(table->queue->context, false) > stream->memory_limit / 4)
-		toast_queue_resolve(stream, table);
+	if (list_length(target->queue->rows) >= MAX_QUEUED_ROWS ||
+		MemoryContextMemAllocated(target->queue->context, false) > stream->memory_limit / 4)
+		toast_queue_resolve(stream, target);
 	return true;
 }
 
@@ -192,10 +192,10 @@ compare_scalars(const void *a, const void *b, void *type)
 
 /* "column IN (values of the wanted keys)", sorted and distinct. */
 static Predicate *
-key_column_predicate(const SyncTable *table, int field)
+key_column_predicate(const SyncTarget *target, int field)
 {
-	const DataType *type = table->lake->schema->fields[field].type;
-	ToastQueue *queue = table->queue;
+	const DataType *type = target->lake->schema->fields[field].type;
+	ToastQueue *queue = target->queue;
 	Scalar	   *values = palloc(sizeof(Scalar) * list_length(queue->rows));
 	int			nvalues = 0;
 	int			ndistinct = 0;
@@ -223,21 +223,21 @@ key_column_predicate(const SyncTable *table, int field)
  * first row's is kept in any case, so that every pass gets on.
  */
 static void
-keep_row(SyncStream *stream, SyncTable *table, const Batch *batch, int n)
+keep_row(SyncStream *stream, SyncTarget *target, const Batch *batch, int n)
 {
-	MemoryContext found = table->queue->found_context;
-	Scalar	   *row = table->old_row;
+	MemoryContext found = target->queue->found_context;
+	Scalar	   *row = target->queue->found;
 	KeyEntry   *entry;
 
 	lake_rows_get(batch, n, row);
-	entry = entry_of(table, row);
+	entry = entry_of(target, row);
 	if (entry == NULL || !entry->wanted)
 		return;
 	if (entry->urgent || MemoryContextMemAllocated(found, false) < stream->memory_limit / 2)
 	{
 		MemoryContext old = MemoryContextSwitchTo(found);
 
-		entry->row = copy_row(table, row);
+		entry->row = copy_row(target, row);
 		MemoryContextSwitchTo(old);
 	}
 	else
@@ -246,23 +246,23 @@ keep_row(SyncStream *stream, SyncTable *table, const Batch *batch, int n)
 
 /* All rows of a batch; their key bytes are not kept. */
 static void
-keep_rows(SyncStream *stream, SyncTable *table, const Batch *batch, MemoryContext scratch)
+keep_rows(SyncStream *stream, SyncTarget *target, const Batch *batch, MemoryContext scratch)
 {
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	int			i;
 
 	for (i = 0; i < batch->nselected; i++)
-		keep_row(stream, table, batch, i);
+		keep_row(stream, target, batch, i);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(scratch);
 }
 
 /* Read the rows of all wanted keys, as they are with what the writer has so far. */
 static void
-read_wanted_rows(SyncStream *stream, SyncTable *table)
+read_wanted_rows(SyncStream *stream, SyncTarget *target)
 {
 	int			nkeys;
-	const int  *key = sync_table_key(table, &nkeys);
+	const int  *key = sync_target_key(target, &nkeys);
 	List	   *conditions = NIL;
 	TableReader *reader;
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "streamhouse keys found",
@@ -271,39 +271,39 @@ read_wanted_rows(SyncStream *stream, SyncTable *table)
 	int			i;
 
 	for (i = 0; i < nkeys; i++)
-		conditions = lappend(conditions, key_column_predicate(table, key[i]));
-	reader = lake_rows_open(stream, table, predicate_combine(PREDICATE_AND, conditions));
+		conditions = lappend(conditions, key_column_predicate(target, key[i]));
+	reader = lake_rows_open(stream, target, predicate_combine(PREDICATE_AND, conditions));
 	while ((batch = lake_rows_next(reader)) != NULL)
-		keep_rows(stream, table, batch, scratch);
+		keep_rows(stream, target, batch, scratch);
 	table_reader_close(reader);
 }
 
 /* A row whose values are not in the lake: may it go without?  The changes up to the copy's snapshot have removed it. */
 static bool
-is_gone_later(const ToastQueue *queue, const WaitingRow *waiting)
+is_gone_later(const WaitingRow *waiting)
 {
-	return queue->complete && waiting->end_lsn <= queue->copied_as_of;
+	return waiting->table->complete && waiting->end_lsn <= waiting->table->copied_as_of;
 }
 
 /* Fill the missing fields from the newest row of the key that had them.  False: there is none, and nothing is to be written. */
 static bool
-complete_row(SyncTable *table, WaitingRow *waiting)
+complete_row(SyncTarget *target, WaitingRow *waiting)
 {
-	const KeyEntry *entry = entry_of(table, known_by(waiting));
+	const KeyEntry *entry = entry_of(target, known_by(waiting));
 	int			i;
 
 	if (entry->row == NULL && waiting->kind == ROW_DELETE)
 		return false;
-	if (entry->row == NULL && is_gone_later(table->queue, waiting))
+	if (entry->row == NULL && is_gone_later(waiting))
 		return true;
 	if (entry->row == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("lake table \"%s\" lacks a row that was updated in table \"%s\"",
-						table->lake->name, table->record->source_name),
+						target->lake->name, waiting->table->record->source_name),
 				 errdetail("The row's unchanged TOAST values are needed, which the WAL does not carry."),
 				 errhint("Drop the sync and the lake table, and create the sync again.")));
-	for (i = 0; i < table->lake->schema->nfields; i++)
+	for (i = 0; i < target->lake->schema->nfields; i++)
 	{
 		if (waiting->missing[i])
 			waiting->row[i] = entry->row[i];
@@ -312,23 +312,23 @@ complete_row(SyncTable *table, WaitingRow *waiting)
 }
 
 static void
-release_row(SyncStream *stream, SyncTable *table, WaitingRow *waiting)
+release_row(SyncStream *stream, SyncTarget *target, WaitingRow *waiting)
 {
-	bool		keeps = sync_table_keeps_deleted(table->record);
+	bool		keeps = sync_table_keeps_deleted(waiting->table->record);
 
-	if (waiting->missing && !complete_row(table, waiting))
+	if (waiting->missing && !complete_row(target, waiting))
 		return;
-	apply_change(stream, table, waiting->kind, waiting->old_row, waiting->row);
+	apply_change(stream, waiting->table, waiting->kind, waiting->old_row, waiting->row);
 	if (waiting->old_row && !keeps)
-		entry_of(table, waiting->old_row)->row = NULL;
-	entry_of(table, waiting->row)->row = waiting->kind == ROW_DELETE && !keeps ? NULL : waiting->row;
+		entry_of(target, waiting->old_row)->row = NULL;
+	entry_of(target, waiting->row)->row = waiting->kind == ROW_DELETE && !keeps ? NULL : waiting->row;
 }
 
 /* Begin a pass: which keys are wanted. */
 static void
-mark_keys(SyncTable *table)
+mark_keys(SyncTarget *target)
 {
-	ToastQueue *queue = table->queue;
+	ToastQueue *queue = target->queue;
 	const WaitingRow *first = linitial(queue->rows);
 	keys_iterator iterator;
 	KeyEntry   *entry;
@@ -345,19 +345,19 @@ mark_keys(SyncTable *table)
 		const WaitingRow *waiting = lfirst(cell);
 
 		if (waiting->missing)
-			entry_of(table, known_by(waiting))->wanted = true;
+			entry_of(target, known_by(waiting))->wanted = true;
 	}
-	entry_of(table, first->row)->urgent = true;
+	entry_of(target, first->row)->urgent = true;
 	if (first->old_row)
-		entry_of(table, first->old_row)->urgent = true;
+		entry_of(target, first->old_row)->urgent = true;
 }
 
 /* A row whose key's row had no room waits for the next pass, and so does what comes after it. */
 static bool
-must_wait(SyncTable *table, const WaitingRow *waiting)
+must_wait(SyncTarget *target, const WaitingRow *waiting)
 {
-	KeyEntry   *entry = entry_of(table, waiting->row);
-	KeyEntry   *old_entry = waiting->old_row ? entry_of(table, waiting->old_row) : entry;
+	KeyEntry   *entry = entry_of(target, waiting->row);
+	KeyEntry   *old_entry = waiting->old_row ? entry_of(target, waiting->old_row) : entry;
 
 	if (!entry->deferred && !old_entry->deferred)
 		return false;
@@ -365,78 +365,90 @@ must_wait(SyncTable *table, const WaitingRow *waiting)
 	return true;
 }
 
-/* Must the table wait for its copy? */
+/* Must the row wait for its table's copy? */
 static bool
-must_defer(SyncTable *table, const WaitingRow *waiting)
+must_defer(SyncTarget *target, const WaitingRow *waiting)
 {
-	return waiting->missing && !table->queue->complete && entry_of(table, known_by(waiting))->row == NULL;
+	return waiting->missing && !waiting->table->complete && entry_of(target, known_by(waiting))->row == NULL;
 }
 
-/* To be asked before the lake is read. */
+/* Is the lake complete?  To be asked before it is read. */
 static void
-ask_for_copy(SyncStream *stream, SyncTable *table)
+ask_for_copies(SyncStream *stream, SyncTarget *target)
 {
-	ToastQueue *queue = table->queue;
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
 
-	queue->copied_as_of = InvalidXLogRecPtr;
-	queue->complete = table->record->copied || stream->monitor->copy_finished(table->record, &queue->copied_as_of);
+	hash_seq_init(&status, stream->map->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		if (table->target != target)
+			continue;
+		table->copied_as_of = InvalidXLogRecPtr;
+		table->complete = table->record->copied || stream->monitor->copy_finished(table->record, &table->copied_as_of);
+	}
 }
 
 /*
  * Read what there is room for, and release the rows that are complete; the
- * others stay.  False when the table must wait for its copy.
+ * others stay.  The table that must wait for its copy, or NULL.
  */
-static bool
-resolve_pass(SyncStream *stream, SyncTable *table)
+static SyncTable *
+resolve_pass(SyncStream *stream, SyncTarget *target)
 {
-	ToastQueue *queue = table->queue;
+	ToastQueue *queue = target->queue;
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "streamhouse waiting rows scan",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	List	   *left = NIL;
-	bool		deferred = false;
+	SyncTable  *deferred = NULL;
 	ListCell   *cell;
 
-	ask_for_copy(stream, table);
-	mark_keys(table);
-	read_wanted_rows(stream, table);
+	ask_for_copies(stream, target);
+	mark_keys(target);
+	read_wanted_rows(stream, target);
 	MemoryContextReset(scratch);
 	foreach(cell, queue->rows)
 	{
 		WaitingRow *waiting = lfirst(cell);
 
-		if (must_wait(table, waiting))
+		if (must_wait(target, waiting))
 		{
 			MemoryContextSwitchTo(queue->context);
 			left = lappend(left, waiting);
 			MemoryContextSwitchTo(scratch);
 		}
-		else if ((deferred = must_defer(table, waiting)))
+		else if (must_defer(target, waiting))
+		{
+			deferred = waiting->table;
 			break;
+		}
 		else
-			release_row(stream, table, waiting);
+			release_row(stream, target, waiting);
 		MemoryContextReset(scratch);
 	}
 	queue->rows = left;
 	MemoryContextReset(queue->found_context);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
-	return !deferred;
+	return deferred;
 }
 
 void
-toast_queue_resolve(SyncStream *stream, SyncTable *table)
+toast_queue_resolve(SyncStream *stream, SyncTarget *target)
 {
-	if (table->queue == NULL)
+	if (target->queue == NULL)
 		return;
-	while (table->queue->rows != NIL)
+	while (target->queue->rows != NIL)
 	{
-		if (!resolve_pass(stream, table))
+		SyncTable  *deferred = resolve_pass(stream, target);
+
+		if (deferred)
 		{
-			apply_defer(stream, table);
+			apply_defer(stream, deferred);
 			return;
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	toast_queue_discard(table);
+	toast_queue_discard(target);
 }

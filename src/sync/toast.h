@@ -7,7 +7,7 @@
  * until the queue is full; then the missing values of all of them are read
  * from the lake, unpublished files included, in one scan by key, and the rows
  * go to the writer in their order.  If the table is still being copied, and
- * the lake lacks a row, the table is deferred until it is not.
+ * the lake lacks a row, the lake table is deferred until it is not.
  */
 #ifndef STREAMHOUSE_SYNC_TOAST_H
 #define STREAMHOUSE_SYNC_TOAST_H
@@ -24,9 +24,9 @@ extern bool toast_queue_take(SyncStream *stream, SyncTable *table, RowKind kind,
 							 const Scalar *row, const bool *missing);
 
 /* Complete all rows that wait, and give them to the writer. */
-extern void toast_queue_resolve(SyncStream *stream, SyncTable *table);
+extern void toast_queue_resolve(SyncStream *stream, SyncTarget *target);
 
 /* Forget them: the table was truncated. */
-extern void toast_queue_discard(SyncTable *table);
+extern void toast_queue_discard(SyncTarget *target);
 
 #endif							/* STREAMHOUSE_SYNC_TOAST_H */

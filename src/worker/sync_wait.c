@@ -109,51 +109,75 @@ end_of_wal(void)
 	return end;
 }
 
-/* The sync of this database that fills a lake table, or NULL; *table is its record of it. */
-static SyncRecord *
-sync_of_lake_table(const char *name, const char *location, SyncTableRecord **table)
+/* The syncs (SyncRecord *) of this database that fill a lake table, with their tables that do. */
+static List *
+syncs_of_lake_table(const char *name, const char *location)
 {
+	List	   *syncs = NIL;
 	ListCell   *lc;
 
 	foreach(lc, sync_catalog_find_by_lake_table(name))
 	{
 		SyncRecord *sync = lfirst(lc);
+		SyncTableRecord *table = linitial(sync->tables);
 		ForeignServer *server = GetForeignServerByName(sync->server, true);
 
-		*table = linitial(sync->tables);
 		if (server != NULL &&
-			strcmp(lake_table_location(server_warehouse(server, false), sync->database, (*table)->lake_table), location) == 0)
-			return sync;
+			strcmp(lake_table_location(server_warehouse(server, false), sync->database, table->lake_table), location) == 0)
+			syncs = lappend(syncs, sync);
 	}
-	return NULL;
+	return syncs;
+}
+
+/* Is a table of the sync that fills a lake table paused?  *copied: are all of them? */
+static bool
+some_paused(const SyncRecord *sync, bool *copied)
+{
+	bool		paused = false;
+	ListCell   *lc;
+
+	*copied = true;
+	foreach(lc, sync->tables)
+	{
+		const SyncTableRecord *table = lfirst(lc);
+
+		paused |= table->paused;
+		*copied &= table->copied;
+	}
+	return paused;
 }
 
 static void
 refresh(const char *name, const char *location)
 {
-	SyncTableRecord *table;
-	SyncRecord *sync = sync_of_lake_table(name, location, &table);
+	ListCell   *lc;
 
-	if (sync == NULL)
-		return;
-	if (table->paused)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("lake table \"%s\" cannot be read fresh: sync \"%s\" has paused it", name, sync->name),
-				 errhint("See streamhouse.sync_tables, or read it without fresh_reads.")));
-	sync_wait(sync, end_of_wal(), !table->copied, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FRESH_READ_TIMEOUT_MS));
+	foreach(lc, syncs_of_lake_table(name, location))
+	{
+		const SyncRecord *sync = lfirst(lc);
+		bool		copied;
+
+		if (some_paused(sync, &copied))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("lake table \"%s\" cannot be read fresh: sync \"%s\" has paused it", name, sync->name),
+					 errhint("See streamhouse.sync_tables, or read it without fresh_reads.")));
+		sync_wait(sync, end_of_wal(), !copied, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FRESH_READ_TIMEOUT_MS));
+	}
 }
 
 static XLogRecPtr
 reached(const char *name, const char *location)
 {
-	SyncTableRecord *table;
-	SyncRecord *sync = sync_of_lake_table(name, location, &table);
+	List	   *syncs = syncs_of_lake_table(name, location);
+	const SyncRecord *sync;
 	SyncState  *shared;
 	XLogRecPtr	visible = InvalidXLogRecPtr;
+	bool		copied;
 
-	if (sync == NULL || table->paused)
+	if (list_length(syncs) != 1 || some_paused(linitial(syncs), &copied))
 		return InvalidXLogRecPtr;
+	sync = linitial(syncs);
 	LWLockAcquire(shared_state->lock, LW_SHARED);
 	shared = shared_sync_find(MyDatabaseId, sync->slot);
 	if (shared)

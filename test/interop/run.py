@@ -608,6 +608,36 @@ class Tests(JavaTables):
         finally:
             self.sql.run("CALL streamhouse.drop_sync('interop_rules')")
 
+    def test_sync_shared(self):
+        """Two sources in one lake table, whose deleted rows stay: deletes, changes of keys, a TRUNCATE, another copy of one."""
+        for schema in ("north", "south"):
+            self.sql.run("DROP SCHEMA IF EXISTS %(s)s CASCADE; CREATE SCHEMA %(s)s; CREATE TABLE %(s)s.sale (id integer PRIMARY KEY, v bigint, note text);"
+                         "ALTER TABLE %(s)s.sale ALTER note SET STORAGE EXTERNAL;"
+                         "INSERT INTO %(s)s.sale SELECT i, i, CASE WHEN i %% 4 = 0 THEN repeat('%(s)s ' || i, 500) ELSE '%(s)s' END FROM generate_series(1, 150) i" % {"s": schema})
+        self.sql.run("DROP PUBLICATION IF EXISTS interop_shared; CREATE PUBLICATION interop_shared FOR TABLE north.sale, south.sale")
+        self.sql.run("CALL streamhouse.create_sync('interop_shared', 'interop_shared', 'interop', 'lake', tables => %s)", [json.dumps([
+            {"source": r"(.*)\.sale", "table": "sales_of_all", "shard": {"region": r"\1"}, "soft_delete": "deleted", "options": {"bucket": "2"}}])])
+        try:
+            self.sql.run("CALL streamhouse.wait_for_sync('interop_shared')")
+            self.sql.run("DELETE FROM north.sale WHERE id % 3 = 0")
+            self.sql.run("UPDATE south.sale SET id = id + 1000, v = 0 WHERE id % 5 = 0")
+            self.sql.run("CALL streamhouse.resync_table('interop_shared', 'south.sale')")
+            self.sql.run("UPDATE north.sale SET v = v + 1 WHERE id % 2 = 0")
+            self.sql.run("INSERT INTO north.sale VALUES (3, 3, 'back')")
+            self.sql.run("CALL streamhouse.wait_for_sync('interop_shared')")
+            self.sql.run("TRUNCATE south.sale")
+            self.sql.run("INSERT INTO south.sale VALUES (1, 1, 'after')")
+            self.sql.run("CALL streamhouse.wait_for_sync('interop_shared')")
+            types = ["INT", "BIGINT", "STRING", "STRING", "BOOLEAN"]
+            self.sql.run("CREATE OR REPLACE VIEW public.sales_there AS SELECT id, v, note, 'north'::text AS region, false AS deleted FROM north.sale"
+                         " UNION ALL SELECT id, v, note, 'south', false FROM south.sale")
+            there = [row for row in self.java.rows("lake.sales_of_all", types) if row[4] == self.sql.rows("public.sales_there", types)[0][4]]
+            self.equal("Java reads what is there of two sources", sorted(there), sorted(self.sql.rows("public.sales_there", types)))
+            self.import_table("sales_of_all")
+            self.agree("lake table of two sources", "sales_of_all", types, 150 + 150)
+        finally:
+            self.sql.run("CALL streamhouse.drop_sync('interop_shared')")
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
