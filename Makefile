@@ -16,14 +16,14 @@ OBJS = $(SRCS:.c=.o)
 
 # Sources include each other from src/ ("lake/plan.h"); only the SQL-callable
 # symbols are visible, so no name can clash with the server's.
-PG_CPPFLAGS = -I$(top)/src '-DPGDLLEXPORT=__attribute__((visibility("default")))'
+PG_CPPFLAGS = -I$(top)/src -I$(libpq_srcdir) '-DPGDLLEXPORT=__attribute__((visibility("default")))'
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers \
 	-Wno-clobbered -MMD -MP -O2 -ftree-vectorize
 ifdef WERROR
 PG_CFLAGS += -Werror
 endif
-SHLIB_LINK = -lzstd -llz4 -lsnappy -lz -lbz2 -lroaring
+SHLIB_LINK = $(libpq) -lzstd -llz4 -lsnappy -lz -lbz2 -lroaring
 
 # setup makes the server "lake" that the other tests use
 REGRESS = setup $(filter-out setup,$(patsubst $(top)/sql/%.sql,%,$(wildcard $(top)/sql/*.sql)))

@@ -56,6 +56,9 @@ CREATE TABLE streamhouse.sync (
 	wal_limit bigint NOT NULL,			-- bytes that the slot may retain; 0: any
 	diverged text,						-- in what the lake is not of this server's history
 	slot_dropped text,					-- why the slot of a sync that is there was dropped
+	connection text,					-- to the source, if it is another server
+	remote text,						-- where that leads, without secrets
+	remote_publish text,				-- operations that the publication there publishes
 	enabled boolean NOT NULL DEFAULT true,
 	slot_made boolean NOT NULL DEFAULT false	-- so it must be there
 );
@@ -80,6 +83,11 @@ CREATE TABLE streamhouse.sync_table (
 	paused_at pg_lsn,					-- the commit that the sync could not follow
 	error text,							-- why, and the cure; not null: no changes are taken
 	refused boolean NOT NULL DEFAULT false,	-- it could not join; error says why
+	remote_table oid,					-- of a table of another server, of which source is the mirror
+	remote_name text,
+	remote_columns smallint[] NOT NULL,	-- its columns, types and their modifiers, by column of the mirror
+	remote_types oid[] NOT NULL,
+	remote_typmods integer[] NOT NULL,
 	PRIMARY KEY (sync, source)
 );
 COMMENT ON TABLE streamhouse.sync_table IS 'tables of the syncs';
@@ -90,22 +98,22 @@ SELECT pg_catalog.pg_extension_config_dump('streamhouse.sync_table', '');
 CREATE PROCEDURE streamhouse.create_sync(name text, publication text, server text, database text,
 	flush_interval interval DEFAULT '1 second', options jsonb DEFAULT '{}', on_unrepresentable text DEFAULT 'error',
 	history boolean DEFAULT false, on_schema_change text DEFAULT 'evolve', auto_refresh boolean DEFAULT true,
-	tables jsonb DEFAULT '[]', on_slot_loss text DEFAULT 'error', wal_limit text DEFAULT '0')
+	tables jsonb DEFAULT '[]', on_slot_loss text DEFAULT 'error', wal_limit text DEFAULT '0', connection text DEFAULT '')
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_create_sync';
 COMMENT ON PROCEDURE streamhouse.create_sync IS 'stream the tables of a publication into a lake database';
 
 CREATE FUNCTION streamhouse.check_sync(publication text, server text, database text, options jsonb DEFAULT '{}',
-	history boolean DEFAULT false, tables jsonb DEFAULT '[]', OUT severity text, OUT "table" text, OUT problem text, OUT cure text)
+	history boolean DEFAULT false, tables jsonb DEFAULT '[]', connection text DEFAULT '', OUT severity text, OUT "table" text, OUT problem text, OUT cure text)
 RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_check_sync';
 COMMENT ON FUNCTION streamhouse.check_sync IS 'everything that would keep create_sync from making a sync, and warnings; makes nothing';
 
 CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL,
 	on_schema_change text DEFAULT NULL, auto_refresh boolean DEFAULT NULL, on_slot_loss text DEFAULT NULL,
-	wal_limit text DEFAULT NULL)
+	wal_limit text DEFAULT NULL, connection text DEFAULT NULL)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_alter_sync';
 COMMENT ON PROCEDURE streamhouse.alter_sync IS 'change what is given of a sync';
 
-CREATE PROCEDURE streamhouse.drop_sync(name text)
+CREATE PROCEDURE streamhouse.drop_sync(name text, force boolean DEFAULT false)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_drop_sync';
 COMMENT ON PROCEDURE streamhouse.drop_sync IS 'end a sync and drop its replication slot; the lake tables stay';
 
@@ -139,7 +147,8 @@ REVOKE ALL ON PROCEDURE streamhouse.create_sync, streamhouse.alter_sync, streamh
 REVOKE ALL ON FUNCTION streamhouse.check_sync FROM PUBLIC;
 
 CREATE FUNCTION streamhouse.sync_workers(OUT slot name, OUT pid integer, OUT state text, OUT visible_lsn pg_lsn,
-	OUT last_commit_time timestamptz, OUT rows bigint, OUT error text, OUT caught_up timestamptz)
+	OUT last_commit_time timestamptz, OUT rows bigint, OUT error text, OUT caught_up timestamptz, OUT source_lsn pg_lsn,
+	OUT source_restart_lsn pg_lsn)
 RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_sync_workers';
 COMMENT ON FUNCTION streamhouse.sync_workers IS 'what the sync workers of this database report';
 
@@ -155,21 +164,23 @@ SELECT s.name, s.state,
 		WHEN s.lag > l.lag THEN format('behind by %s, limit is %s', date_trunc('second', s.lag), l.lag)
 		WHEN s.retained_bytes > l.wal THEN format('the slot retains %s of WAL, limit is %s',
 			pg_size_pretty(s.retained_bytes), pg_size_pretty(l.wal)) END AS health_reason,
-	s.pid, s.slot, s.restart_lsn, s.confirmed_lsn, s.lag_bytes, s.lag, s.retained_bytes, s.last_commit_time, s.rows, s.error
+	s.pid, s.slot, s.restart_lsn, s.confirmed_lsn, s.lag_bytes, s.lag, s.retained_bytes, s.last_commit_time, s.rows, s.error, s.remote
 FROM (
-	SELECT s.name, s.slot, w.pid, w.rows, w.error, w.last_commit_time, r.restart_lsn,
+	SELECT s.name, s.slot, s.remote, w.pid, w.rows, w.error, w.last_commit_time, p.restart_lsn,
 		CASE WHEN NOT s.enabled THEN 'paused' ELSE coalesce(w.state, 'starting') END AS state,
 		coalesce(w.visible_lsn, r.confirmed_flush_lsn) AS confirmed_lsn,
 		(p.current - coalesce(w.visible_lsn, r.confirmed_flush_lsn))::bigint AS lag_bytes,
 		CASE WHEN p.current = w.visible_lsn THEN interval '0'
 			ELSE greatest(now() - greatest(w.caught_up, w.last_commit_time), interval '0') END AS lag,
-		(p.current - r.restart_lsn)::bigint AS retained_bytes,
+		(p.current - p.restart_lsn)::bigint AS retained_bytes,
 		coalesce(s.diverged, s.slot_dropped, CASE WHEN r.wal_status = 'lost' THEN 'the replication slot has lost the WAL it needs'
-			WHEN s.slot_made AND r.slot_name IS NULL AND NOT pg_is_in_recovery() THEN 'the replication slot is not there' END) AS lost
+			WHEN s.slot_made AND r.slot_name IS NULL AND s.connection IS NULL AND NOT pg_is_in_recovery() THEN 'the replication slot is not there' END) AS lost
 	FROM streamhouse.sync s
 	LEFT JOIN streamhouse.sync_workers() w USING (slot)
-	LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot
-	CROSS JOIN (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END AS current) p
+	LEFT JOIN pg_catalog.pg_replication_slots r ON r.slot_name = s.slot AND s.connection IS NULL
+	CROSS JOIN LATERAL (SELECT CASE WHEN s.connection IS NOT NULL THEN w.source_lsn
+			WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END AS current,
+		CASE WHEN s.connection IS NOT NULL THEN w.source_restart_lsn ELSE r.restart_lsn END AS restart_lsn) p
 ) s CROSS JOIN (
 	SELECT nullif(current_setting('streamhouse.sync_lag_limit')::interval, interval '0') AS lag,
 		nullif(pg_size_bytes(current_setting('streamhouse.sync_wal_limit')), 0) AS wal
@@ -179,7 +190,7 @@ COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does 
 CREATE VIEW streamhouse.sync_tables AS
 SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", t.copied,
 	CASE WHEN t.refused THEN 'refused' WHEN t.error IS NOT NULL THEN 'paused' WHEN t.copied THEN 'streaming' ELSE 'copying' END AS state,
-	t.paused_at, coalesce(t.error, CASE WHEN NOT t.copied THEN t.copy_error END) AS error
+	t.paused_at, coalesce(t.error, CASE WHEN NOT t.copied THEN t.copy_error END) AS error, t.remote_name
 FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
 COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';
 

@@ -152,6 +152,28 @@ compat_new_tuple(const ReorderBufferChange *change)
 #endif
 }
 
+/* Let them be a change's; either may be NULL. */
+static inline void
+compat_set_tuples(ReorderBufferChange *change, HeapTuple old_tuple, HeapTuple new_tuple)
+{
+#if PG_VERSION_NUM >= 170000
+	change->data.tp.oldtuple = old_tuple;
+	change->data.tp.newtuple = new_tuple;
+#else
+	change->data.tp.oldtuple = change->data.tp.newtuple = NULL;
+	if (old_tuple)
+	{
+		change->data.tp.oldtuple = (ReorderBufferTupleBuf *) palloc0(sizeof(ReorderBufferTupleBuf));
+		change->data.tp.oldtuple->tuple = *old_tuple;
+	}
+	if (new_tuple)
+	{
+		change->data.tp.newtuple = (ReorderBufferTupleBuf *) palloc0(sizeof(ReorderBufferTupleBuf));
+		change->data.tp.newtuple->tuple = *new_tuple;
+	}
+#endif
+}
+
 /* The whole transaction of a subtransaction, or of itself. */
 #if PG_VERSION_NUM < 160000
 #define rbtxn_get_toptxn(txn) ((txn)->toptxn ? (txn)->toptxn : (txn))

@@ -18,7 +18,9 @@
 
 #include "compat.h"
 #include "storage/uuid.h"
+#include "sync/mirror.h"
 #include "sync/preflight.h"
+#include "sync/remote_slot.h"
 #include "sync/slot.h"
 #include "sync/sync_catalog.h"
 #include "worker/shared_state.h"
@@ -151,6 +153,30 @@ make_slot_name(void)
 	return name.data;
 }
 
+pg_noreturn static void
+refuse_wal_limit(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("\"wal_limit\" is not supported with \"connection\""),
+			 errhint("Set max_slot_wal_keep_size at the source.")));
+}
+
+/* The source is another server, unless the connection is empty. */
+static void
+set_connection(SyncRecord *sync, Datum connection)
+{
+	char	   *string = TextDatumGetCString(connection);
+
+	sync->owner = OidIsValid(sync->owner) ? sync->owner : GetUserId();
+	if (string[0] == '\0')
+		return;
+	sync->connection = string;
+	sync->remote = remote_label(string, sync->owner);
+	if (sync->wal_limit != 0)
+		refuse_wal_limit();
+}
+
 Datum
 streamhouse_create_sync(PG_FUNCTION_ARGS)
 {
@@ -163,16 +189,17 @@ streamhouse_create_sync(PG_FUNCTION_ARGS)
 	sync->database = text_argument(fcinfo, 3, "database");
 	sync->on_unrepresentable = unrepresentable_policy_parse(text_argument(fcinfo, 6, "on_unrepresentable"));
 	sync->on_schema_change = schema_change_policy_parse(text_argument(fcinfo, 8, "on_schema_change"));
-	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7) || PG_ARGISNULL(9) || PG_ARGISNULL(10) || PG_ARGISNULL(12))
+	if (PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(7) || PG_ARGISNULL(9) || PG_ARGISNULL(10) || PG_ARGISNULL(12) ||
+		PG_ARGISNULL(13))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("\"flush_interval\", \"options\", \"history\", \"auto_refresh\", \"tables\" and \"wal_limit\" must not be null")));
+				 errmsg("\"flush_interval\", \"options\", \"history\", \"auto_refresh\", \"tables\", \"wal_limit\" and \"connection\" must not be null")));
 	sync->history = PG_GETARG_BOOL(7);
 	sync->auto_refresh = PG_GETARG_BOOL(9);
-	sync->owner = GetUserId();
 	sync->on_slot_loss = slot_loss_policy_parse(text_argument(fcinfo, 11, "on_slot_loss"));
 	sync->wal_limit = parse_wal_limit(PG_GETARG_DATUM(12));
 	check_slot_loss_policy(sync->on_slot_loss, sync);
+	set_connection(sync, PG_GETARG_DATUM(13));
 	check_name(sync->name);
 	check_flush_interval(PG_GETARG_INTERVAL_P(4));
 	sync->options = sync_options_parse(PG_GETARG_DATUM(5));
@@ -202,6 +229,7 @@ streamhouse_check_sync(PG_FUNCTION_ARGS)
 	sync->options = sync_options_parse(PG_GETARG_DATUM(3));
 	sync->history = PG_GETARG_BOOL(4);
 	sync->rules = table_rules_parse(PG_GETARG_DATUM(5));
+	set_connection(sync, PG_GETARG_DATUM(6));
 	sync->slot = pstrdup("");
 	InitMaterializedSRF(fcinfo, 0);
 	foreach(cell, preflight_list_problems(sync, shared_state != NULL))
@@ -217,6 +245,25 @@ streamhouse_check_sync(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	PG_RETURN_VOID();
+}
+
+/* It must lead to the same source: the slot is there, and the worker compares what the lake has with it. */
+static void
+alter_connection(SyncRecord *sync, Datum connection, int64 wal_limit)
+{
+	if (sync->connection == NULL || VARSIZE_ANY_EXHDR(DatumGetTextPP(connection)) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a source cannot become another server"),
+				 errhint("Drop the sync and its lake tables, and create the sync again.")));
+	/* whether a password is needed is a matter of the owner */
+	if (!superuser() && sync->owner != GetUserId())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("only superusers and the role that created sync \"%s\" can change its \"connection\"", sync->name)));
+	sync->wal_limit = wal_limit;
+	set_connection(sync, connection);
+	sync_catalog_set_remote(sync);
 }
 
 /* The worker takes up the new definition by starting again. */
@@ -244,6 +291,10 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	check_slot_loss_policy(on_slot_loss, sync);
 	if (!PG_ARGISNULL(6))
 		wal_limit = parse_wal_limit(PG_GETARG_DATUM(6));
+	if (!PG_ARGISNULL(7))
+		alter_connection(sync, PG_GETARG_DATUM(7), wal_limit);
+	else if (sync->connection && wal_limit != 0)
+		refuse_wal_limit();
 	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy,
 					   PG_ARGISNULL(3) ? NULL : &on_schema_change, PG_ARGISNULL(4) ? NULL : &auto_refresh,
 					   PG_ARGISNULL(5) ? NULL : &on_slot_loss, PG_ARGISNULL(6) ? NULL : &wal_limit);
@@ -268,6 +319,7 @@ streamhouse_refresh_sync(PG_FUNCTION_ARGS)
 		sync_catalog_remove_table(sync->name, lfirst(cell));
 	foreach(cell, joined)
 		sync_catalog_add_table(sync->name, lfirst(cell));
+	mirror_drop_left(left, joined);
 	if (left != NIL || joined != NIL)
 		worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
@@ -342,6 +394,52 @@ commit_now(void)
  * The slot goes after the commit, so that a rollback finds it where it was.
  * In a transaction block the maintenance worker sees to it afterwards.
  */
+static void
+drop_local(const SyncRecord *sync, bool commits)
+{
+	sync_catalog_delete(sync->name);
+	worker_stop_sync_at_commit(sync->slot);
+	worker_start_maintenance_at_commit();
+	if (commits)
+	{
+		commit_now();
+		sync_slot_drop(sync->slot);
+	}
+}
+
+/*
+ * Nobody else knows of a slot elsewhere: it goes first, when the worker has let go of it, and
+ * then the sync.  If that fails the sync is paused, and can be dropped later.
+ */
+static void
+drop_remote_slot(const SyncRecord *sync, bool commits)
+{
+	if (!commits)
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("a sync with \"connection\" cannot be dropped in a transaction block"),
+				 errhint("With force => true it can, and its replication slot is left at the source.")));
+	remote_close(remote_connect(sync, false));
+	sync_catalog_set_enabled(sync->name, false);
+	worker_stop_sync_at_commit(sync->slot);
+	commit_now();
+	remote_slot_drop(sync);
+}
+
+static void
+drop_remote(const SyncRecord *sync, bool force, bool commits)
+{
+	if (force)
+		ereport(NOTICE,
+				(errmsg("replication slot \"%s\" is left at the source %s", sync->slot, sync->remote),
+				 errhint("Drop it there with pg_drop_replication_slot, or it keeps WAL.")));
+	else
+		drop_remote_slot(sync, commits);
+	sync_catalog_delete(sync->name);
+	worker_stop_sync_at_commit(sync->slot);
+	mirror_drop_left(sync->tables, NIL);
+}
+
 Datum
 streamhouse_drop_sync(PG_FUNCTION_ARGS)
 {
@@ -349,14 +447,10 @@ streamhouse_drop_sync(PG_FUNCTION_ARGS)
 
 	require_replication_role();
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
-	sync_catalog_delete(sync->name);
-	worker_stop_sync_at_commit(sync->slot);
-	worker_start_maintenance_at_commit();
-	if (may_commit(fcinfo))
-	{
-		commit_now();
-		sync_slot_drop(sync->slot);
-	}
+	if (sync->connection)
+		drop_remote(sync, !PG_ARGISNULL(1) && PG_GETARG_BOOL(1), may_commit(fcinfo));
+	else
+		drop_local(sync, may_commit(fcinfo));
 	PG_RETURN_VOID();
 }
 
@@ -405,9 +499,11 @@ streamhouse_wait_for_sync(PG_FUNCTION_ARGS)
 	deadline = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
 													   TimestampTzGetDatum(GetCurrentTimestamp()),
 													   PG_GETARG_DATUM(2)));
-	position = PG_ARGISNULL(1) ? compat_log_message("streamhouse") : PG_GETARG_LSN(1);
+	position = !PG_ARGISNULL(1) ? PG_GETARG_LSN(1) : sync->connection ? InvalidXLogRecPtr : compat_log_message("streamhouse");
 	if (may_commit(fcinfo))
 		commit_now();
+	if (XLogRecPtrIsInvalid(position))
+		position = sync_wait_for_source(sync, deadline);
 	sync_wait(sync, position, true, deadline);
 	PG_RETURN_VOID();
 }
@@ -432,8 +528,8 @@ phase_name(SyncPhase phase)
 static void
 report_sync(ReturnSetInfo *result, const SyncState *sync)
 {
-	Datum		values[8] = {0};
-	bool		nulls[8] = {0};
+	Datum		values[10] = {0};
+	bool		nulls[10] = {0};
 
 	values[0] = NameGetDatum(&sync->slot);
 	values[1] = Int32GetDatum(sync->worker.pid);
@@ -448,6 +544,10 @@ report_sync(ReturnSetInfo *result, const SyncState *sync)
 	nulls[6] = sync->error[0] == '\0';
 	values[7] = TimestampTzGetDatum(sync->caught_up);
 	nulls[7] = sync->caught_up == 0;
+	values[8] = LSNGetDatum(sync->source_end);
+	nulls[8] = XLogRecPtrIsInvalid(sync->source_end);
+	values[9] = LSNGetDatum(sync->source_restart);
+	nulls[9] = XLogRecPtrIsInvalid(sync->source_restart);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 

@@ -10,7 +10,6 @@
 
 #include "sync/lake_position.h"
 #include "sync/lake_rows.h"
-#include "sync/slot.h"
 #include "sync/stream.h"
 #include "sync/streamed.h"
 #include "sync/toast.h"
@@ -22,7 +21,7 @@ apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool
 {
 	info->commit_user = sync->slot;
 	info->commit_identifier = (int64) lsn;
-	info->properties = lake_position_properties(lsn, !shared);
+	info->properties = lake_position_properties(sync, lsn, !shared);
 	if (partial)
 		info->properties = lappend(info->properties, option_pair_make(SNAPSHOT_PARTIAL_PROPERTY, "true"));
 	info->force = true;
@@ -132,7 +131,7 @@ apply_metadata(const SyncStream *stream, const SyncTable *table, Scalar *row, co
 
 	if (record->nmetadata == 0)
 		return;
-	origin.commit_lsn = transaction->end_lsn;
+	origin.commit_lsn = stream->remote ? transaction->final_lsn : transaction->end_lsn;
 	origin.commit_time = transaction->xact_time.commit_time;
 	origin.xid = transaction->xid;
 	metadata_describe(row + row_field_count(table->lake->schema, record), record->metadata, record->nmetadata, &origin);
@@ -305,7 +304,7 @@ apply_flush(SyncStream *stream)
 	for_each_pending(stream, prepare_target);
 	for_each_pending(stream, commit_target);
 	if (!stream->frozen)
-		sync_slot_confirm(stream->boundary, true);
+		stream->confirm(stream, stream->boundary, true);
 
 	stream->pending = false;
 	stream->full = false;

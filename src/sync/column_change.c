@@ -502,7 +502,7 @@ compare_computed(Comparison *comparison, Relation source)
 const char *
 column_change_copy_obstacle(const SyncRecord *sync, const SyncTableRecord *record)
 {
-	const PublicationActions *actions = &published_find(sync->publication)->pubactions;
+	const PublicationActions *actions = &published_find(sync)->pubactions;
 
 	/* the first copy has still to be made: it may as well begin now */
 	if (!record->copied)
@@ -536,7 +536,7 @@ static void
 compare(Comparison *comparison, Relation source, bool with_key)
 {
 	const SyncTableRecord *record = comparison->record;
-	const Publication *publication = published_find(comparison->sync->publication);
+	const Publication *publication = published_find(comparison->sync);
 	int			i;
 
 	comparison->source = RelationGetDescr(source);
@@ -562,15 +562,32 @@ compare(Comparison *comparison, Relation source, bool with_key)
 		comparison->change->kind = CHANGE_FOLLOW;
 }
 
+static ColumnChange *
+find_change(Comparison *comparison, Relation source, bool with_key, ColumnChangeKind more, char *reason)
+{
+	compare(comparison, source, with_key);
+	if (more != CHANGE_NONE)
+		ask(comparison->change, more, reason);
+	apply_policy(comparison->sync, comparison->change);
+	return comparison->change->kind == CHANGE_NONE ? NULL : comparison->change;
+}
+
 ColumnChange *
 column_change_find(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation source,
 				   bool with_key)
 {
 	Comparison	comparison = {.sync = sync, .record = record, .schema = schema};
 
-	compare(&comparison, source, with_key);
-	apply_policy(sync, comparison.change);
-	return comparison.change->kind == CHANGE_NONE ? NULL : comparison.change;
+	return find_change(&comparison, source, with_key, CHANGE_NONE, NULL);
+}
+
+ColumnChange *
+column_change_find_more(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema, Relation source,
+						ColumnChangeKind kind, char *reason)
+{
+	Comparison	comparison = {.sync = sync, .record = record, .schema = schema};
+
+	return find_change(&comparison, source, true, kind, reason);
 }
 
 ColumnChange *

@@ -24,6 +24,7 @@ typedef enum ColumnChangeKind
 {
 	CHANGE_NONE,
 	CHANGE_FOLLOW,				/* another schema in the lake, other columns in the record */
+	CHANGE_MIRROR,				/* the mirror is not as the source is: then it is known what is asked for */
 	CHANGE_COPY,				/* rows that exist have other values: the table is copied again */
 	CHANGE_PAUSE,				/* the table is paused */
 	CHANGE_STOP,				/* the sync fails */
@@ -40,6 +41,7 @@ typedef struct ColumnChange
 	int			ncolumns;		/* of the record from now on */
 	AttrNumber *columns;
 	bool		column_list;
+	const struct RemoteLayout *layout;	/* of CHANGE_MIRROR: what the rows of the source have */
 	XLogRecPtr	lsn;			/* of the row or message that met it */
 	XLogRecPtr	commit_lsn;		/* of its transaction */
 } ColumnChange;
@@ -63,6 +65,10 @@ extern AttrNumber source_column_of_field(const SyncTableRecord *record, TupleDes
  */
 extern ColumnChange *column_change_find(const SyncRecord *sync, const SyncTableRecord *record,
 										const TableSchema *schema, Relation source, bool with_key);
+
+/* The same, and something else is asked for that nobody can see in the columns. */
+extern ColumnChange *column_change_find_more(const SyncRecord *sync, const SyncTableRecord *record, const TableSchema *schema,
+											 Relation source, ColumnChangeKind kind, char *reason);
 
 /* The same for a table that will be copied anyway: its values in the lake do not matter. */
 extern ColumnChange *column_change_before_copy(const SyncRecord *sync, const SyncTableRecord *record,

@@ -13,6 +13,7 @@
 #include "utils/snapmgr.h"
 
 #include "sync/column_change.h"
+#include "sync/mirror.h"
 #include "sync/published.h"
 #include "sync/shared_target.h"
 
@@ -44,6 +45,8 @@ leave_table(const SyncRecord *sync, const SyncTableRecord *record)
 			(errmsg("sync \"%s\" leaves table \"%s\", which was dropped", sync->name, record->source_name),
 			 errdetail("The lake table \"%s\" stays.", record->lake_table)));
 	sync_catalog_remove_table(sync->name, record);
+	if (OidIsValid(record->remote_table))
+		mirror_drop(record);
 }
 
 static void
@@ -57,11 +60,71 @@ follow_columns(const SyncRecord *sync, const ColumnChange *change, const char *w
 				 errdetail_internal("%s", change->reason)));
 }
 
+/* What the mirror's change asks for, now that it is made; NULL: nothing. */
+static ColumnChange *
+change_of_mirror(const SyncRecord *sync, SyncTableRecord *record, const RemoteLayout *layout, const RemoteTable *table,
+				 const char *warehouse)
+{
+	MirrorChange made = mirror_follow(sync, record, table);
+	LakeTable  *lake = lake_table_open(warehouse, sync->database, record->lake_table, false);
+	Relation	mirror = table_open(record->source, AccessShareLock);
+	AttrNumber *numbers = palloc(sizeof(AttrNumber) * layout->ncolumns);
+	ColumnChangeKind more = CHANGE_NONE;
+	char	   *reason = NULL;
+	ColumnChange *change;
+
+	if (made.pause)
+	{
+		more = CHANGE_PAUSE;
+		reason = made.pause;
+	}
+	else if (!mirror_match(record, mirror, layout, numbers))
+	{
+		/* the catalogs do not tell any more what the rows have that come now */
+		more = CHANGE_COPY;
+		reason = "Columns have changed at the source more than once.";
+	}
+	else if (made.copy && sync->on_schema_change != SCHEMA_CHANGE_IGNORE)
+	{
+		more = CHANGE_COPY;
+		reason = made.copy;
+	}
+	change = column_change_find_more(sync, record, lake->schema, mirror, more, reason);
+	table_close(mirror, AccessShareLock);
+	return change;
+}
+
+/* Let the mirror be as the source is, and then the lake as the mirror is. */
+static void
+follow_source(const SyncRecord *sync, const ColumnChange *change, const char *warehouse)
+{
+	SyncTableRecord *record = unconstify(SyncTableRecord *, change->record);
+	RemoteTable *table = remote_table(remote_session(sync), sync->publication, record->remote_table);
+	ColumnChange *next;
+
+	if (table == NULL)
+	{
+		leave_table(sync, record);
+		return;
+	}
+	next = change_of_mirror(sync, record, change->layout, table, warehouse);
+	if (next == NULL)
+		return;
+	next->lsn = change->lsn;
+	next->commit_lsn = change->commit_lsn;
+	if (next->kind == CHANGE_STOP)
+		column_change_raise(next);
+	column_change_follow(sync, next, warehouse);
+}
+
 void
 column_change_follow(const SyncRecord *sync, const ColumnChange *change, const char *warehouse)
 {
 	switch (change->kind)
 	{
+		case CHANGE_MIRROR:
+			follow_source(sync, change, warehouse);
+			break;
 		case CHANGE_FOLLOW:
 			follow_columns(sync, change, warehouse);
 			break;
@@ -101,7 +164,7 @@ take_columns(const SyncRecord *sync, SyncTableRecord *record, AttrNumber *column
 static void
 begin_anew(const SyncRecord *sync, SyncTableRecord *record, const LakeTable *lake, Relation source)
 {
-	const Publication *publication = published_find(sync->publication);
+	const Publication *publication = published_find(sync);
 	SyncTableRecord anew = *record;
 	TableSchema *schema;
 
@@ -139,10 +202,22 @@ align(const SyncRecord *sync, SyncTableRecord *record, const LakeTable *lake, Re
 	return true;
 }
 
+/* The mirror of a table elsewhere becomes as the source is now; false when that is not there any more. */
+static bool
+align_mirror(const SyncRecord *sync, SyncTableRecord *record)
+{
+	RemoteTable *table = remote_table(remote_session(sync), sync->publication, record->remote_table);
+
+	if (table)
+		(void) mirror_follow(sync, record, table);
+	return table != NULL;
+}
+
 bool
 column_change_align(const SyncRecord *sync, SyncTableRecord *record, const char *warehouse)
 {
-	Relation	source = try_table_open(record->source, AccessShareLock);
+	bool		there = !OidIsValid(record->remote_table) || align_mirror(sync, record);
+	Relation	source = there ? try_table_open(record->source, AccessShareLock) : NULL;
 	LakeTable  *lake;
 	bool		aligned = true;
 

@@ -16,6 +16,7 @@
 
 #include "lake/writer.h"
 #include "sync/copy_chunk.h"
+#include "sync/remote_copy.h"
 #include "sync/row_source.h"
 
 #define COPY_PROPERTY "streamhouse.copy"
@@ -49,6 +50,7 @@ commit_user(const SyncRecord *sync)
 
 /* ---- the blocks, row by row ---- */
 
+/* What the slot has may be allocated in the row's context. */
 static void
 copy_row(ChunkCopy *copy, TupleTableSlot *slot)
 {
@@ -124,6 +126,26 @@ scan_blocks(ChunkCopy *copy, Relation relation)
 	table_endscan(scan);
 }
 
+/* The same of a table elsewhere, whose rows come by COPY. */
+static void
+receive_blocks(ChunkCopy *copy, Relation mirror)
+{
+	RemoteCopy *source = remote_copy_begin_chunk(copy->table, copy->chunk, mirror);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(mirror), &TTSOpsVirtual);
+	int64		rows = 0;
+
+	while (remote_copy_row(source, slot, copy->row_context))
+	{
+		copy_row(copy, slot);
+		if (++rows % REPORT_ROWS == 0)
+			report_rows(copy, REPORT_ROWS);
+		CHECK_FOR_INTERRUPTS();
+	}
+	report_rows(copy, rows % REPORT_ROWS);
+	ExecDropSingleTupleTableSlot(slot);
+	remote_copy_end_chunk(source);
+}
+
 /* ---- the chunk ---- */
 
 void
@@ -134,20 +156,18 @@ copy_raise_written_anew(const CopyTable *table)
 			 errmsg("table \"%s\" was truncated or written anew while it was copied", table->record->source_name)));
 }
 
-/*
- * The relation, if its blocks are those that were counted: the statements
- * that write a table anew give it another file.
- */
+/* The relation, if its blocks are those that were counted; or its mirror. */
 static Relation
 open_relation(const ChunkCopy *copy)
 {
-	Relation	relation = try_table_open(copy->chunk->relid, AccessShareLock);
+	bool		is_mirror = copy->table->snapshot != NULL;
+	Relation	relation = try_table_open(is_mirror ? copy->table->record->source : copy->chunk->relid, AccessShareLock);
 
 	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table \"%s\" does not exist any more", copy->table->record->source_name)));
-	if (relation->rd_rel->relfilenode != copy->chunk->file)
+	if (!is_mirror && relation->rd_rel->relfilenode != copy->chunk->file)
 		copy_raise_written_anew(copy->table);
 	return relation;
 }
@@ -210,7 +230,10 @@ copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size me
 	copy.row = palloc0(sizeof(Scalar) * copy.lake->schema->nfields);
 	copy.writer = table_writer_open(copy.lake, memory);
 	table_writer_set_sequence_rule(copy.writer, copy.lake->has_primary_key ? SEQUENCE_BASE : SEQUENCE_CONTINUES);
-	scan_blocks(&copy, relation);
+	if (table->snapshot)
+		receive_blocks(&copy, relation);
+	else
+		scan_blocks(&copy, relation);
 	table_close(relation, AccessShareLock);
 	copy.rows = NULL;
 	commit_chunk(&copy, number, since);

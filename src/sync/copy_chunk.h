@@ -24,7 +24,7 @@
 
 typedef struct CopyChunk
 {
-	Oid			relid;			/* the source, or a partition of it */
+	Oid			relid;			/* the source, or a partition of it; the number at the source */
 	Oid			file;			/* its relfilenode: blocks of another file are others */
 	BlockNumber start;
 	BlockNumber end;			/* the first block behind */
@@ -37,6 +37,7 @@ typedef struct CopyTable
 	const SyncTableRecord *record;
 	const char *warehouse;
 	XLogRecPtr	position;		/* of the snapshot */
+	const char *snapshot;		/* its name at a source that is another server; or NULL */
 } CopyTable;
 
 /*

@@ -17,6 +17,7 @@
 #include "utils/snapmgr.h"
 
 #include "sync/copy_plan.h"
+#include "sync/remote_copy.h"
 #include "sync/source.h"
 
 static BlockNumber
@@ -42,9 +43,24 @@ compare_starts(const ListCell *a, const ListCell *b)
 	return x < y ? -1 : x > y;
 }
 
+static CopyRelation *
+describe_relation(Relation relation)
+{
+	CopyRelation *described = palloc0(sizeof(CopyRelation));
+
+	described->relid = RelationGetRelid(relation);
+	described->file = relation->rd_rel->relfilenode;
+	described->blocks = RelationGetNumberOfBlocks(relation);
+	described->toast_blocks = toast_blocks(relation);
+	described->rows = relation->rd_rel->reltuples;
+	described->whole_rows = relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
+	described->divisible = relation->rd_tableam == GetHeapamTableAmRoutine();
+	return described;
+}
+
 /* Those of a relation's present file, in order. */
 static List *
-done_of_relation(List *done, Relation relation)
+done_of_relation(List *done, const CopyRelation *relation)
 {
 	List	   *result = NIL;
 	ListCell   *cell;
@@ -53,7 +69,7 @@ done_of_relation(List *done, Relation relation)
 	{
 		const CopyChunk *chunk = lfirst(cell);
 
-		if (chunk->relid == RelationGetRelid(relation) && chunk->file == relation->rd_rel->relfilenode)
+		if (chunk->relid == relation->relid && chunk->file == relation->file)
 			result = lappend(result, lfirst(cell));
 	}
 	list_sort(result, compare_starts);
@@ -61,14 +77,14 @@ done_of_relation(List *done, Relation relation)
 }
 
 static void
-add_chunks(CopyPlan *plan, Relation relation, BlockNumber start, BlockNumber end, BlockNumber step)
+add_chunks(CopyPlan *plan, const CopyRelation *relation, BlockNumber start, BlockNumber end, BlockNumber step)
 {
 	while (start < end)
 	{
 		CopyChunk  *chunk = palloc(sizeof(CopyChunk));
 
-		chunk->relid = RelationGetRelid(relation);
-		chunk->file = relation->rd_rel->relfilenode;
+		chunk->relid = relation->relid;
+		chunk->file = relation->file;
 		chunk->start = start;
 		chunk->end = end - start > step ? start + step : end;
 		plan->chunks = lappend(plan->chunks, chunk);
@@ -81,15 +97,15 @@ add_chunks(CopyPlan *plan, Relation relation, BlockNumber start, BlockNumber end
  * as if they were spread evenly.
  */
 static void
-plan_relation(CopyPlan *plan, Relation relation, List *done, int64 chunk_size)
+plan_relation(CopyPlan *plan, const CopyRelation *relation, List *done, int64 chunk_size)
 {
-	BlockNumber blocks = RelationGetNumberOfBlocks(relation);
-	int64		bytes = ((int64) blocks + toast_blocks(relation)) * BLCKSZ;
+	BlockNumber blocks = relation->blocks;
+	int64		bytes = ((int64) blocks + relation->toast_blocks) * BLCKSZ;
 	int64		step = blocks;
 	BlockNumber start = 0;
 	ListCell   *cell;
 
-	if (bytes > chunk_size && relation->rd_tableam == GetHeapamTableAmRoutine())
+	if (bytes > chunk_size && relation->divisible)
 		step = Max((int64) ((double) blocks * chunk_size / bytes), 1);
 	foreach(cell, done_of_relation(done, relation))
 	{
@@ -103,10 +119,10 @@ plan_relation(CopyPlan *plan, Relation relation, List *done, int64 chunk_size)
 	}
 	add_chunks(plan, relation, start, blocks, step);
 	plan->bytes += bytes;
-	if (relation->rd_rel->reltuples < 0)
+	if (relation->rows < 0)
 		plan->rows = -1;
 	else if (plan->rows >= 0)
-		plan->rows += relation->rd_rel->reltuples;
+		plan->rows += relation->rows;
 }
 
 /* The file that a relation had as of the active snapshot; invalid when there was no such relation. */
@@ -141,19 +157,29 @@ require_file_of_snapshot(const CopyTable *table, Relation relation)
 		copy_raise_written_anew(table);
 }
 
-/* The table itself, or its partitions that have rows. */
+/* The table itself, or its partitions that have rows.  CopyRelation *. */
 static List *
-relations_of_table(Relation source)
+relations_of_table(const CopyTable *table, Relation source)
 {
-	if (source->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		return find_all_inheritors(RelationGetRelid(source), NoLock, NULL);
-	return list_make1_oid(RelationGetRelid(source));
-}
+	List	   *relids = list_make1_oid(RelationGetRelid(source));
+	List	   *relations = NIL;
+	ListCell   *cell;
 
-static bool
-has_toasted_values(Relation relation)
-{
-	return relation->rd_rel->relreplident != REPLICA_IDENTITY_FULL && toast_blocks(relation) > 0;
+	if (source->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		relids = find_all_inheritors(RelationGetRelid(source), NoLock, NULL);
+	foreach(cell, relids)
+	{
+		Relation	relation = try_table_open(lfirst_oid(cell), AccessShareLock);
+
+		if (relation && relation->rd_rel->relkind == RELKIND_RELATION)
+		{
+			require_file_of_snapshot(table, relation);
+			relations = lappend(relations, describe_relation(relation));
+		}
+		if (relation)
+			table_close(relation, AccessShareLock);
+	}
+	return relations;
 }
 
 /*
@@ -162,53 +188,47 @@ has_toasted_values(Relation relation)
  * them, so they must come by the copy.
  */
 static List *
-find_done(const CopyTable *table, List *relids)
+find_done(const CopyTable *table, List *relations)
 {
 	LakeTable  *lake = lake_table_open(table->warehouse, table->sync->database, table->record->lake_table, false);
 	ListCell   *cell;
 
-	foreach(cell, relids)
+	foreach(cell, relations)
 	{
-		Relation	relation = try_table_open(lfirst_oid(cell), AccessShareLock);
-		bool		toasted = relation && has_toasted_values(relation);
+		const CopyRelation *relation = lfirst(cell);
 
-		if (relation)
-			table_close(relation, AccessShareLock);
-		if (toasted)
+		if (relation->toast_blocks > 0 && !relation->whole_rows)
 			return NIL;
 	}
 	return copy_chunks_done(table, lake);
 }
 
-CopyPlan *
-copy_plan(const CopyTable *table, int64 chunk_size)
+static List *
+local_relations(const CopyTable *table)
 {
-	CopyPlan   *plan = palloc0(sizeof(CopyPlan));
 	Relation	source = try_table_open(table->record->source, AccessShareLock);
-	List	   *relids;
-	List	   *done;
-	ListCell   *cell;
+	List	   *relations;
 
 	if (source == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table %u of sync \"%s\" does not exist any more", table->record->source, table->sync->name),
 				 errhint("Call streamhouse.refresh_sync.")));
-	relids = relations_of_table(source);
-	done = XLogRecPtrIsInvalid(table->record->base) ? NIL : find_done(table, relids);
-	foreach(cell, relids)
-	{
-		Relation	relation = try_table_open(lfirst_oid(cell), AccessShareLock);
-
-		if (relation && relation->rd_rel->relkind == RELKIND_RELATION)
-		{
-			require_file_of_snapshot(table, relation);
-			plan_relation(plan, relation, done, chunk_size);
-		}
-		if (relation)
-			table_close(relation, AccessShareLock);
-	}
+	relations = relations_of_table(table, source);
 	table_close(source, AccessShareLock);
+	return relations;
+}
+
+CopyPlan *
+copy_plan(const CopyTable *table, int64 chunk_size)
+{
+	CopyPlan   *plan = palloc0(sizeof(CopyPlan));
+	List	   *relations = table->snapshot ? remote_copy_relations(table) : local_relations(table);
+	List	   *done = XLogRecPtrIsInvalid(table->record->base) ? NIL : find_done(table, relations);
+	ListCell   *cell;
+
+	foreach(cell, relations)
+		plan_relation(plan, lfirst(cell), done, chunk_size);
 	return plan;
 }
 

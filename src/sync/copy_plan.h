@@ -7,6 +7,18 @@
 
 #include "sync/copy_chunk.h"
 
+/* What is to be known of a relation whose rows are copied: a table, or a partition. */
+typedef struct CopyRelation
+{
+	Oid			relid;
+	Oid			file;			/* its relfilenode */
+	BlockNumber blocks;
+	BlockNumber toast_blocks;	/* of values out of line */
+	double		rows;			/* as last estimated; -1 unknown */
+	bool		whole_rows;		/* changes tell of all of a row: REPLICA IDENTITY FULL */
+	bool		divisible;		/* its blocks can be read by themselves */
+} CopyRelation;
+
 typedef struct CopyPlan
 {
 	List	   *chunks;			/* CopyChunk *: those left to be copied */

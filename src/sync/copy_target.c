@@ -10,6 +10,7 @@
 #include "lake/writer.h"
 #include "sync/column_change.h"
 #include "sync/copy_target.h"
+#include "sync/mirror.h"
 #include "sync/shared_target.h"
 #include "sync/source.h"
 #include "sync/stream.h"
@@ -36,7 +37,7 @@ columns_are_known(const CopyTable *table)
 	int64		schema = schema_of_target(table);
 
 	return column_change_align(table->sync, &record, table->warehouse) &&
-		record.ncolumns == table->record->ncolumns &&
+		mirror_is_same(&record, table->record) && record.ncolumns == table->record->ncolumns &&
 		memcmp(record.columns, table->record->columns, sizeof(AttrNumber) * record.ncolumns) == 0 &&
 		schema_of_target(table) == schema;
 }
@@ -139,4 +140,15 @@ copy_target_begin(const CopyTable *table)
 	sync_catalog_set_base(table->record, table->position);
 	table_close(source, AccessShareLock);
 	return true;
+}
+
+bool
+copy_columns_fit(const CopyTable *table)
+{
+	RemoteTable *definition = remote_table(remote_session(table->sync), table->sync->publication, table->record->remote_table);
+	Relation	mirror = table_open(table->record->source, AccessShareLock);
+	bool		fits = definition && mirror_fits(table->record, mirror, definition);
+
+	table_close(mirror, AccessShareLock);
+	return fits;
 }

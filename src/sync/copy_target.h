@@ -16,4 +16,7 @@
  */
 extern bool copy_target_begin(const CopyTable *table);
 
+/* Has a table elsewhere the columns that its mirror has?  In a transaction. */
+extern bool copy_columns_fit(const CopyTable *table);
+
 #endif							/* STREAMHOUSE_SYNC_COPY_TARGET_H */

@@ -13,23 +13,37 @@
 #include "sync/lake_position.h"
 
 List *
-lake_position_properties(XLogRecPtr lsn, bool whole)
+lake_position_properties(const SyncRecord *sync, XLogRecPtr lsn, bool whole)
 {
-	List	   *properties = list_make2(option_pair_make(SNAPSHOT_SYSTEM_PROPERTY, psprintf(UINT64_FORMAT, GetSystemIdentifier())),
-										option_pair_make(SNAPSHOT_TIMELINE_PROPERTY, psprintf("%u", GetWALInsertionTimeLine())));
+	const SourceHistory *source = sync->source_history;
+	uint64		system = source ? source->system_identifier : GetSystemIdentifier();
+	TimeLineID	timeline = source ? source->timeline : GetWALInsertionTimeLine();
+	List	   *properties = list_make2(option_pair_make(SNAPSHOT_SYSTEM_PROPERTY, psprintf(UINT64_FORMAT, system)),
+										option_pair_make(SNAPSHOT_TIMELINE_PROPERTY, psprintf("%u", timeline)));
 
 	if (whole)
 		properties = lcons(option_pair_make(SNAPSHOT_LSN_PROPERTY, psprintf("%X/%X", LSN_FORMAT_ARGS(lsn))), properties);
 	return properties;
 }
 
-/* This server's history: TimeLineHistoryEntry *, the newest one first. */
+static SourceHistory *
+history_of_this_server(void)
+{
+	SourceHistory *history = palloc0(sizeof(SourceHistory));
+
+	history->system_identifier = GetSystemIdentifier();
+	history->timeline = GetWALInsertionTimeLine();
+	history->end = GetFlushRecPtr(NULL);
+	history->timelines = readTimeLineHistory(history->timeline);
+	return history;
+}
+
 static const TimeLineHistoryEntry *
-find_timeline(List *history, TimeLineID timeline)
+find_timeline(const SourceHistory *history, TimeLineID timeline)
 {
 	ListCell   *cell;
 
-	foreach(cell, history)
+	foreach(cell, history->timelines)
 	{
 		const TimeLineHistoryEntry *entry = lfirst(cell);
 
@@ -41,36 +55,37 @@ find_timeline(List *history, TimeLineID timeline)
 
 /* What is wrong with a snapshot's position, or NULL. */
 static char *
-position_problem(const LakeSnapshot *snapshot, List *history)
+position_problem(const LakeSnapshot *snapshot, const SourceHistory *history)
 {
 	XLogRecPtr	lsn = (XLogRecPtr) snapshot->commit_identifier;
-	XLogRecPtr	end = GetFlushRecPtr(NULL);
 	const char *system = snapshot_property(snapshot, SNAPSHOT_SYSTEM_PROPERTY);
 	const char *timeline = snapshot_property(snapshot, SNAPSHOT_TIMELINE_PROPERTY);
 	const TimeLineHistoryEntry *entry;
 
-	if (system && strcmp(system, psprintf(UINT64_FORMAT, GetSystemIdentifier())) != 0)
+	if (system && strcmp(system, psprintf(UINT64_FORMAT, history->system_identifier)) != 0)
 		return psprintf("was filled by another server: its system identifier is %s, and this one's is " UINT64_FORMAT,
-						system, GetSystemIdentifier());
+						system, history->system_identifier);
 	entry = timeline ? find_timeline(history, strtoul(timeline, NULL, 10)) : NULL;
 	if (timeline && entry == NULL)
 		return psprintf("has transactions of timeline %s, which is not in this server's history", timeline);
 	if (entry && !XLogRecPtrIsInvalid(entry->end) && lsn > entry->end)
 		return psprintf("has the transactions of timeline %s up to %X/%X, and this server left that timeline at %X/%X",
 						timeline, LSN_FORMAT_ARGS(lsn), LSN_FORMAT_ARGS(entry->end));
-	if (lsn > end)
+	if (lsn > history->end)
 		return psprintf("is ahead of this server: it has the transactions up to %X/%X, and the server's WAL ends at %X/%X",
-						LSN_FORMAT_ARGS(lsn), LSN_FORMAT_ARGS(end));
+						LSN_FORMAT_ARGS(lsn), LSN_FORMAT_ARGS(history->end));
 	return NULL;
 }
 
 static char *
-table_problem(const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse, List *history)
+table_problem(const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse, const SourceHistory *history)
 {
 	LakeTable  *lake = lake_table_open(warehouse, sync->database, record->lake_table, true);
 	const LakeSnapshot *newest = lake ? snapshot_latest_of_user(lake->location, sync->slot, 0) : NULL;
 	char	   *problem = newest ? position_problem(newest, history) : NULL;
 
+	if (problem && sync->connection)
+		problem = psprintf("%s (the server is the source, %s)", problem, sync->remote);
 	return problem ? psprintf("lake table \"%s\" %s", lake->name, problem) : NULL;
 }
 
@@ -81,7 +96,7 @@ lake_position_problem(const SyncRecord *sync, const char *warehouse)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "streamhouse lake positions",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	List	   *history = readTimeLineHistory(GetWALInsertionTimeLine());
+	const SourceHistory *history = sync->source_history ? sync->source_history : history_of_this_server();
 	char	   *problem = NULL;
 	ListCell   *cell;
 

@@ -14,14 +14,24 @@
 
 #include "sync/sync_catalog.h"
 
-/*
- * Properties (OptionPair *) of a snapshot that has the source's transactions up to lsn.
- * whole: all that it has is as of there.
- */
-extern List *lake_position_properties(XLogRecPtr lsn, bool whole);
+/* Where the WAL of a source comes from. */
+typedef struct SourceHistory
+{
+	uint64		system_identifier;
+	TimeLineID	timeline;		/* now */
+	XLogRecPtr	end;			/* of the WAL, when it was asked */
+	List	   *timelines;		/* TimeLineHistoryEntry *, the newest one first */
+} SourceHistory;
 
 /*
- * Does this server have all that the lake's tables have of the sync?  The
+ * Properties (OptionPair *) of a snapshot that has the source's transactions up to lsn.
+ * whole: all that it has is as of there.  The source is this server, unless
+ * sync->source_history says otherwise; here and below.
+ */
+extern List *lake_position_properties(const SyncRecord *sync, XLogRecPtr lsn, bool whole);
+
+/*
+ * Does the source have all that the lake's tables have of the sync?  The
  * reason why it has not, with the cure, or NULL.
  */
 extern char *lake_position_problem(const SyncRecord *sync, const char *warehouse);

@@ -20,6 +20,10 @@ typedef struct SyncMonitor
 	/* The position that somebody waits for, so that the flush interval does not count. */
 	XLogRecPtr	(*flush_request) (void);
 
+	/* Does somebody wait to know where a source elsewhere is?  And where it was no earlier than then, and from where on it keeps WAL. */
+	bool		(*position_wanted) (void);
+	void		(*source_position) (TimestampTz since, XLogRecPtr end, XLogRecPtr restart);
+
 	/* So many more rows are in the lake. */
 	void		(*rows_written) (int64 rows);
 

@@ -10,14 +10,13 @@
 
 #include "replication/logical.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
-#include "sync/history.h"
 #include "sync/output.h"
 #include "sync/plugin.h"
 #include "sync/stream.h"
 #include "sync/streamed.h"
 #include "sync/table_message.h"
+#include "sync/transaction.h"
 
 static bool serves_sync = false;
 
@@ -42,137 +41,27 @@ plugin_startup(LogicalDecodingContext *context, OutputPluginOptions *options, bo
 static void
 plugin_begin(LogicalDecodingContext *context, ReorderBufferTXN *transaction)
 {
-	stream_of(context)->transaction = transaction;
-	stream_of(context)->transaction_used = false;
-	stream_of(context)->map->commit_lsn = transaction->final_lsn;
-}
-
-static bool
-is_published(const PublicationActions *actions, const ReorderBufferChange *change)
-{
-	switch (change->action)
-	{
-		case REORDER_BUFFER_CHANGE_INSERT:
-			return actions->pubinsert;
-		case REORDER_BUFFER_CHANGE_UPDATE:
-			return actions->pubupdate;
-		case REORDER_BUFFER_CHANGE_DELETE:
-			return actions->pubdelete;
-		case REORDER_BUFFER_CHANGE_TRUNCATE:
-			return actions->pubtruncate;
-		default:
-			return true;
-	}
-}
-
-/*
- * Before and after what is done for a change.  While a transaction runs it may
- * turn out that it was aborted meanwhile: core takes care of that error, which
- * does not get here, and decodes on.  What was being looked up in the catalogs
- * is not known then.
- */
-static MemoryContext
-enter_change(SyncStream *stream)
-{
-	if (stream->changing)
-		relation_map_invalidate(stream->map);
-	stream->changing = true;
-	return MemoryContextSwitchTo(stream->change_context);
-}
-
-static void
-leave_change(SyncStream *stream, MemoryContext old)
-{
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(stream->change_context);
-	stream->changing = false;
+	transaction_begin(stream_of(context), transaction);
 }
 
 static void
 plugin_change(LogicalDecodingContext *context, ReorderBufferTXN *transaction, Relation relation,
 			  ReorderBufferChange *change)
 {
-	SyncStream *stream = stream_of(context);
-	MemoryContext old = enter_change(stream);
-	SyncRelation *source = relation_map_find(stream->map, relation);
-
-	if (sync_table_is_wanted(source->table, transaction) && is_published(relation_map_actions(stream->map), change))
-		change_apply(stream, source, relation, change);
-	leave_change(stream, old);
-}
-
-static bool
-is_among(const Relation relations[], int nrelations, Oid relid)
-{
-	int			i;
-
-	for (i = 0; i < nrelations; i++)
-	{
-		if (RelationGetRelid(relations[i]) == relid)
-			return true;
-	}
-	return false;
-}
-
-/* A partition that is published as its root was truncated: nothing to do if the root was. */
-static void
-note_partition(const SyncTable *table, Relation partition, const Relation relations[], int nrelations)
-{
-	if (!is_among(relations, nrelations, table->record->source))
-		ereport(LOG,
-				(errmsg("rows of partition \"%s\" stay in lake table \"%s\"",
-						RelationGetRelationName(partition), table->lake->name),
-				 errdetail("TRUNCATE of a partition that is published as its root is not replicated.")));
-}
-
-static void
-truncate_table(SyncStream *stream, SyncRelation *source, const ReorderBufferChange *change)
-{
-	stream->change_lsn = change->lsn;
-	if (source->table->record->history)
-		history_truncate(stream, source);
-	else
-		apply_truncate(stream, source->table);
-	stream->transaction_used = true;
+	transaction_change(stream_of(context), relation, change);
 }
 
 static void
 plugin_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transaction, int nrelations,
 				Relation relations[], ReorderBufferChange *change)
 {
-	SyncStream *stream = stream_of(context);
-	MemoryContext old = enter_change(stream);
-	int			i;
-
-	for (i = 0; i < nrelations; i++)
-	{
-		SyncRelation *source = relation_map_find(stream->map, relations[i]);
-
-		if (sync_table_is_wanted(source->table, transaction) && is_published(relation_map_actions(stream->map), change))
-		{
-			if (source->table->record->source == RelationGetRelid(relations[i]))
-				truncate_table(stream, source, change);
-			else
-				note_partition(source->table, relations[i], relations, nrelations);
-		}
-	}
-	leave_change(stream, old);
+	transaction_truncate(stream_of(context), nrelations, relations, change);
 }
 
 static void
 plugin_commit(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr commit_lsn)
 {
-	SyncStream *stream = stream_of(context);
-
-	if (!stream->transaction_used)
-		return;
-	stream->boundary = transaction->end_lsn;
-	stream->commit_time = transaction->xact_time.commit_time;
-	if (!stream->pending)
-	{
-		stream->pending = true;
-		stream->pending_since = GetCurrentTimestamp();
-	}
+	transaction_commit(stream_of(context), transaction);
 }
 
 static void
@@ -194,7 +83,7 @@ plugin_stream_change(LogicalDecodingContext *context, ReorderBufferTXN *transact
 	SyncStream *stream = stream_of(context);
 
 	streamed_enter(stream, change->txn->xid);
-	plugin_change(context, transaction, relation, change);
+	transaction_change(stream, relation, change);
 }
 
 static void
@@ -202,7 +91,7 @@ plugin_stream_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transa
 					   Relation relations[], ReorderBufferChange *change)
 {
 	SyncStream *stream = stream_of(context);
-	MemoryContext old = enter_change(stream);
+	MemoryContext old = transaction_enter_change(stream);
 	int			i;
 
 	for (i = 0; i < nrelations; i++)
@@ -210,7 +99,7 @@ plugin_stream_truncate(LogicalDecodingContext *context, ReorderBufferTXN *transa
 		if (sync_table_is_wanted(relation_map_find(stream->map, relations[i])->table, transaction))
 			streamed_give_up(stream, "truncates a table");
 	}
-	leave_change(stream, old);
+	transaction_leave_change(stream, old);
 }
 
 static void
@@ -223,11 +112,11 @@ static void
 plugin_stream_commit(LogicalDecodingContext *context, ReorderBufferTXN *transaction, XLogRecPtr commit_lsn)
 {
 	SyncStream *stream = stream_of(context);
-	MemoryContext old = enter_change(stream);
+	MemoryContext old = transaction_enter_change(stream);
 
 	streamed_commit(stream, transaction);
-	leave_change(stream, old);
-	plugin_commit(context, transaction, commit_lsn);
+	transaction_leave_change(stream, old);
+	transaction_commit(stream, transaction);
 }
 
 static void
@@ -239,9 +128,9 @@ plugin_message(LogicalDecodingContext *context, ReorderBufferTXN *transaction, X
 
 	if (!transactional || strcmp(prefix, TABLE_MESSAGE_PREFIX) != 0)
 		return;
-	old = enter_change(stream);
+	old = transaction_enter_change(stream);
 	table_message_apply(stream, transaction, lsn, table_message_parse(text, size));
-	leave_change(stream, old);
+	transaction_leave_change(stream, old);
 }
 
 void

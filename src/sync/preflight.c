@@ -6,55 +6,27 @@
 
 #include "access/table.h"
 #include "access/xact.h"
-#include "access/xlog.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_foreign_server.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
-#include "replication/slot.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 
-#include "compat.h"
-#include "fdw/fdw.h"
 #include "fdw/types.h"
-#include "sync/preflight.h"
+#include "sync/preflight_check.h"
 #include "sync/published.h"
 #include "sync/rule_expression.h"
 #include "sync/shared_target.h"
 #include "sync/source.h"
 
-typedef struct Preflight
-{
-	SyncRecord *sync;
-	bool		preloaded;
-	char	   *warehouse;		/* NULL: the server is not usable */
-	Publication *publication;	/* NULL: there is none */
-	const char *table;			/* being checked, or NULL */
-	List	   *problems;		/* PreflightProblem * */
-	List	   *published;		/* PublishedTable * */
-	List	   *left;			/* SyncTableRecord *: of the sync, and taken out or anew */
-} Preflight;
-
-/* A table as the publication has it. */
-typedef struct PublishedTable
-{
-	Oid			relid;
-	char	   *name;			/* "schema.table" */
-	bool		deferrable_key;
-} PublishedTable;
-
-static void
-add_remark(Preflight *check, bool is_warning, const char *text, const char *cure)
+void
+preflight_remark(Preflight *check, bool is_warning, const char *text, const char *cure)
 {
 	PreflightProblem *problem = palloc0(sizeof(PreflightProblem));
 
@@ -65,18 +37,18 @@ add_remark(Preflight *check, bool is_warning, const char *text, const char *cure
 	check->problems = lappend(check->problems, problem);
 }
 
-static void
-add_problem(Preflight *check, const char *text, const char *cure)
+void
+preflight_problem(Preflight *check, const char *text, const char *cure)
 {
-	add_remark(check, false, text, cure);
+	preflight_remark(check, false, text, cure);
 }
 
 /*
  * Run a check that raises; its error becomes a problem.  The internal
  * subtransaction releases what the check had open.
  */
-static void
-attempt(Preflight *check, void (*function) (Preflight *check, void *arg), void *arg)
+void
+preflight_attempt(Preflight *check, void (*function) (Preflight *check, void *arg), void *arg)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -97,130 +69,13 @@ attempt(Preflight *check, void (*function) (Preflight *check, void *arg), void *
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		if (error->detail)
-			add_problem(check, psprintf("%s (%s)", error->message, error->detail), error->hint);
+			preflight_problem(check, psprintf("%s (%s)", error->message, error->detail), error->hint);
 		else
-			add_problem(check, error->message, error->hint);
+			preflight_problem(check, error->message, error->hint);
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
-}
-
-static int
-free_slots(void)
-{
-	int			used = 0;
-	int			i;
-
-	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
-	for (i = 0; i < max_replication_slots; i++)
-	{
-		if (ReplicationSlotCtl->replication_slots[i].in_use)
-			used++;
-	}
-	LWLockRelease(ReplicationSlotControlLock);
-	return max_replication_slots - used;
-}
-
-/* What does not keep the sync from working, but may end it later. */
-static void
-warn_of_settings(Preflight *check)
-{
-	const char *timeout = GetConfigOption("idle_replication_slot_timeout", true, false);
-
-	if (max_slot_wal_keep_size_mb < 0)
-		add_remark(check, true, "max_slot_wal_keep_size is not set, so a sync that is paused or fails keeps WAL until the disk is full",
-				   "set it, and streamhouse.sync_wal_limit to be told before");
-	if (timeout != NULL && strcmp(timeout, "0") != 0)
-		add_remark(check, true, "idle_replication_slot_timeout is set, so the slot of a sync that is paused for longer is lost",
-				   "set it to 0, or do not pause syncs for longer");
-}
-
-static void
-check_instance(Preflight *check)
-{
-	if (!check->preloaded)
-		add_problem(check, "streamhouse is not loaded at server start",
-					"add it to shared_preload_libraries and restart the server");
-	if (wal_level < WAL_LEVEL_LOGICAL)
-		add_problem(check, "wal_level is not \"logical\"", "set it and restart the server");
-	if (free_slots() < 1)
-		add_problem(check, "no replication slot is free", "raise max_replication_slots and restart the server");
-}
-
-static void
-check_server(Preflight *check, void *arg)
-{
-	ForeignServer *server = GetForeignServerByName(check->sync->server, false);
-	AclResult	access;
-
-	if (strcmp(GetForeignDataWrapper(server->fdwid)->fdwname, "streamhouse") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("server \"%s\" is not of the foreign data wrapper streamhouse", server->servername)));
-	access = compat_server_aclcheck(server->serverid, GetUserId(), ACL_USAGE);
-	if (access != ACLCHECK_OK)
-		aclcheck_error(access, OBJECT_FOREIGN_SERVER, server->servername);
-	check->warehouse = server_warehouse(server, true);
-}
-
-static PublishedTable *
-published_of_row(uint64 row)
-{
-	TupleDesc	desc = SPI_tuptable->tupdesc;
-	HeapTuple	tuple = SPI_tuptable->vals[row];
-	PublishedTable *table = palloc0(sizeof(PublishedTable));
-	bool		isnull;
-
-	table->relid = DatumGetObjectId(SPI_getbinval(tuple, desc, 1, &isnull));
-	table->name = SPI_getvalue(tuple, desc, 2);
-	table->deferrable_key = DatumGetBool(SPI_getbinval(tuple, desc, 3, &isnull));
-	return table;
-}
-
-/* The tables of the publication, without the extension's own. */
-static void
-list_tables(Preflight *check)
-{
-	MemoryContext context = CurrentMemoryContext;
-	Oid			types[1] = {TEXTOID};
-	Datum		values[1];
-	uint64		i;
-
-	SPI_connect();
-	values[0] = CStringGetTextDatum(check->sync->publication);
-	if (SPI_execute_with_args("SELECT c.oid, n.nspname || '.' || c.relname,"
-							  " EXISTS (SELECT FROM pg_catalog.pg_constraint k"
-							  " WHERE k.conrelid = c.oid AND k.contype = 'p' AND k.condeferrable)"
-							  " FROM pg_catalog.pg_publication_tables p"
-							  " JOIN pg_catalog.pg_namespace n ON n.nspname = p.schemaname"
-							  " JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename"
-							  " WHERE p.pubname = $1 AND n.nspname <> 'streamhouse' ORDER BY c.oid",
-							  1, types, values, NULL, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not list published tables");
-	for (i = 0; i < SPI_processed; i++)
-	{
-		MemoryContext old = MemoryContextSwitchTo(context);
-
-		check->published = lappend(check->published, published_of_row(i));
-		MemoryContextSwitchTo(old);
-	}
-	SPI_finish();
-}
-
-static void
-check_publication(Preflight *check)
-{
-	check->publication = GetPublicationByName(check->sync->publication, true);
-	if (check->publication == NULL)
-	{
-		add_problem(check, psprintf("publication \"%s\" does not exist", check->sync->publication),
-					"create it with CREATE PUBLICATION");
-		return;
-	}
-	list_tables(check);
-	if (check->published == NIL)
-		add_problem(check, psprintf("publication \"%s\" has no tables", check->sync->publication), NULL);
 }
 
 static bool
@@ -239,7 +94,7 @@ static void
 check_replica_identity(Preflight *check, Relation relation)
 {
 	if (relation->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
-		add_problem(check, psprintf("table \"%s\" has REPLICA IDENTITY NOTHING", qualified_name(relation)),
+		preflight_problem(check, psprintf("table \"%s\" has REPLICA IDENTITY NOTHING", qualified_name(relation)),
 					"set another one with ALTER TABLE ... REPLICA IDENTITY, or publish only inserts");
 }
 
@@ -252,7 +107,7 @@ check_key_columns(Preflight *check, const SyncTableRecord *record, const AttrNum
 	for (i = 0; i < nkeys; i++)
 	{
 		if (!attribute_is_among(record->columns, record->ncolumns, key[i]))
-			add_problem(check, psprintf("the column list of table \"%s\" lacks column \"%s\" of its key",
+			preflight_problem(check, psprintf("the column list of table \"%s\" lacks column \"%s\" of its key",
 										record->source_name, get_attname(record->source, key[i], false)),
 						"add it with ALTER PUBLICATION, or publish only inserts");
 	}
@@ -285,9 +140,9 @@ check_history_identity(Preflight *check, const SyncTableRecord *record, Relation
 	if (relation->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
 		return;
 	if (!has_key || relation->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
-		add_problem(check, psprintf("table \"%s\" has nothing to identify updated and deleted rows", qualified_name(relation)), cure);
+		preflight_problem(check, psprintf("table \"%s\" has nothing to identify updated and deleted rows", qualified_name(relation)), cure);
 	else if (check->publication->pubactions.pubupdate && has_large_columns(record, RelationGetDescr(source)))
-		add_problem(check, psprintf("the WAL lacks large values of table \"%s\" that an update leaves unchanged, which its history needs",
+		preflight_problem(check, psprintf("the WAL lacks large values of table \"%s\" that an update leaves unchanged, which its history needs",
 									qualified_name(relation)), cure);
 }
 
@@ -309,11 +164,11 @@ check_identity(Preflight *check, const PublishedTable *published, const SyncTabl
 		check_key_columns(check, record, key, nkeys);
 	}
 	else if (published->deferrable_key)
-		add_problem(check, psprintf("the primary key of table \"%s\" is deferrable, so that it does not identify rows",
+		preflight_problem(check, psprintf("the primary key of table \"%s\" is deferrable, so that it does not identify rows",
 									published->name),
 					"make it NOT DEFERRABLE, or publish only inserts");
 	else
-		add_problem(check, psprintf("table \"%s\" has no primary key to identify updated and deleted rows", published->name),
+		preflight_problem(check, psprintf("table \"%s\" has no primary key to identify updated and deleted rows", published->name),
 					"add one, or name a unique index with ALTER TABLE ... REPLICA IDENTITY USING INDEX, or publish only inserts, "
 					"or let the sync keep history");
 }
@@ -338,7 +193,7 @@ check_partition(Preflight *check, const PublishedTable *published, const SyncTab
 				Relation partition)
 {
 	if (partition->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
-		add_problem(check, psprintf("partition \"%s\" of table \"%s\" is a foreign table, which is not supported",
+		preflight_problem(check, psprintf("partition \"%s\" of table \"%s\" is a foreign table, which is not supported",
 									RelationGetRelationName(partition), published->name),
 					"leave the table out of the publication");
 	if (partition->rd_rel->relkind != RELKIND_RELATION || !publishes_changes(check))
@@ -350,7 +205,7 @@ check_partition(Preflight *check, const PublishedTable *published, const SyncTab
 	}
 	check_replica_identity(check, partition);
 	if (partition->rd_rel->relreplident == REPLICA_IDENTITY_INDEX && !equal(key_names(partition), key_names(root)))
-		add_problem(check, psprintf("partition \"%s\" of table \"%s\" has another replica identity than the table",
+		preflight_problem(check, psprintf("partition \"%s\" of table \"%s\" has another replica identity than the table",
 									RelationGetRelationName(partition), published->name),
 					"set REPLICA IDENTITY DEFAULT or FULL for it");
 }
@@ -378,7 +233,7 @@ check_kind(Preflight *check, const PublishedTable *published, Relation relation)
 	if (relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
 		(kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE))
 		return true;
-	add_problem(check, psprintf("table \"%s\" is not an ordinary, logged table, which is not supported", published->name),
+	preflight_problem(check, psprintf("table \"%s\" is not an ordinary, logged table, which is not supported", published->name),
 				"leave it out of the publication");
 	return false;
 }
@@ -441,7 +296,7 @@ check_rule(Preflight *check, void *arg)
 	relation = without_old_rows(rule->relation);
 	if (relation == NULL)
 		return;
-	add_problem(check, psprintf("table \"%s\" has not REPLICA IDENTITY FULL, although %s", qualified_name(relation), need),
+	preflight_problem(check, psprintf("table \"%s\" has not REPLICA IDENTITY FULL, although %s", qualified_name(relation), need),
 				"set it with ALTER TABLE, or publish only inserts");
 	table_close(relation, NoLock);
 }
@@ -470,14 +325,14 @@ check_shared_target(Preflight *check, const TargetArg *target, LakeTable *lake)
 		options_check_replicable(schema, options_parse(schema), record.lake_table);
 	}
 	if (lake && !shared_target_is_ours(lake))
-		add_problem(check, psprintf("lake table \"%s\" is filled by a sync of another database, or by one that is gone", lake->name),
+		preflight_problem(check, psprintf("lake table \"%s\" is filled by a sync of another database, or by one that is gone", lake->name),
 					"let syncs of this database alone fill it, or remove it");
 	if (lake && !lake->has_primary_key && snapshot_latest_id(lake->location) > 0 &&
 		snapshot_latest_of_user(lake->location, check->sync->slot, 0) == NULL)
-		add_problem(check, psprintf("lake table \"%s\" has no key, and the sync has not begun it", lake->name),
+		preflight_problem(check, psprintf("lake table \"%s\" has no key, and the sync has not begun it", lake->name),
 					"use another one, or let one sync alone fill it");
 	if (lake && target->is_new && shared_target_has_rows(&record, lake))
-		add_problem(check, psprintf("lake table \"%s\" has rows of shard \"%s\" that the sync did not write", lake->name, record.shard),
+		preflight_problem(check, psprintf("lake table \"%s\" has rows of shard \"%s\" that the sync did not write", lake->name, record.shard),
 					"remove them, or let the source have another shard");
 }
 
@@ -508,7 +363,7 @@ static void
 check_privilege(Preflight *check, const PublishedTable *published)
 {
 	if (pg_class_aclcheck(published->relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		add_problem(check, psprintf("permission denied for table \"%s\"", published->name), "grant SELECT on it");
+		preflight_problem(check, psprintf("permission denied for table \"%s\"", published->name), "grant SELECT on it");
 }
 
 static SyncTableRecord *
@@ -519,8 +374,14 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 
 	record->source = published->relid;
 	record->source_name = published->name;
+	if (published->remote)
+	{
+		record->remote_table = published->remote->mirror->remote_table;
+		record->nmirrored = published->remote->mirror->nmirrored;
+		record->mirrored = published->remote->mirror->mirrored;
+	}
 	sync_table_set_rule(check->sync, record, table_rules_match(check->sync->rules, record->source_name));
-	record->lake_table = table_rule_lake_table(record->rule, record->source_name, RelationGetRelationName(relation));
+	record->lake_table = table_rule_lake_table(record->rule, record->source_name, published->table);
 	record->shard = table_rule_shard(record->rule, record->source_name);
 	*is_new = true;
 	foreach(cell, check->left)
@@ -541,7 +402,7 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 		}
 	}
 	record->columns = published_columns(check->publication, relation, &record->ncolumns);
-	record->column_list = published_has_column_list(check->publication, relation);
+	record->column_list = published->remote ? published->remote->table->column_list : published_has_column_list(check->publication, relation);
 	return record;
 }
 
@@ -564,7 +425,7 @@ check_name(Preflight *check, const SyncTableRecord *record)
 
 		if (other->refused || strcmp(other->lake_table, record->lake_table) != 0 || may_share(other, record))
 			continue;
-		add_problem(check, psprintf("tables \"%s\" and \"%s\" would both be lake table \"%s\"%s",
+		preflight_problem(check, psprintf("tables \"%s\" and \"%s\" would both be lake table \"%s\"%s",
 									other->source_name, record->source_name, record->lake_table,
 									record->shard ? psprintf(", shard \"%s\"", record->shard) : ""),
 					"give them different names with \"tables\", or tell them apart with \"shard\"");
@@ -583,7 +444,8 @@ check_table(Preflight *check, const PublishedTable *published)
 
 	check->table = published->name;
 	before = list_length(check->problems);
-	check_privilege(check, published);
+	if (published->remote == NULL)
+		check_privilege(check, published);
 	if (check_kind(check, published, relation))
 	{
 		check_identity(check, published, record, relation);
@@ -593,23 +455,23 @@ check_table(Preflight *check, const PublishedTable *published)
 		{
 			ColumnArg	column = {published->name, TupleDescAttr(desc, record->columns[i] - 1)};
 
-			attempt(check, check_column, &column);
+			preflight_attempt(check, check_column, &column);
 		}
 		check_name(check, record);
 		if (record->shard && record->shard[0] == '\0')
-			add_problem(check, psprintf("the shard of table \"%s\" is empty", published->name), "let \"shard\" have a value for it");
+			preflight_problem(check, psprintf("the shard of table \"%s\" is empty", published->name), "let \"shard\" have a value for it");
 	}
 	if (list_length(check->problems) == before)
 	{
 		RuleArg		rule = {relation, record};
 
-		attempt(check, check_rule, &rule);
+		preflight_attempt(check, check_rule, &rule);
 	}
 	if (list_length(check->problems) == before && check->warehouse)
 	{
 		TargetArg	target = {relation, record, is_new};
 
-		attempt(check, check_target, &target);
+		preflight_attempt(check, check_target, &target);
 	}
 	check->sync->tables = lappend(check->sync->tables, record);
 	table_close(relation, NoLock);
@@ -627,7 +489,7 @@ check_other_sync(Preflight *check, const SyncRecord *other, const SyncTableRecor
 		const SyncTableRecord *theirs = lfirst(cell);
 
 		if (!theirs->refused && strcmp(theirs->lake_table, table->lake_table) == 0 && !may_share(theirs, table))
-			add_problem(check, psprintf("sync \"%s\" writes to lake table \"%s\"", other->name, table->lake_table),
+			preflight_problem(check, psprintf("sync \"%s\" writes to lake table \"%s\"", other->name, table->lake_table),
 						"use another lake database, or tell the sources apart with \"shard\"");
 	}
 }
@@ -691,19 +553,11 @@ report_problems(const Preflight *check, const char *what)
 }
 
 static void
-check_surroundings(Preflight *check)
-{
-	check_instance(check);
-	attempt(check, check_server, NULL);
-	check_publication(check);
-}
-
-static void
 check_all(Preflight *check)
 {
 	ListCell   *cell;
 
-	check_surroundings(check);
+	preflight_source(check);
 	foreach(cell, check->published)
 		check_table(check, lfirst(cell));
 	check_other_syncs(check, 0);
@@ -718,13 +572,22 @@ preflight(SyncRecord *sync, bool preloaded)
 	report_problems(&check, "be created");
 }
 
+/* Mirrors are made for the check alone. */
 List *
 preflight_list_problems(SyncRecord *sync, bool preloaded)
 {
-	Preflight	check = {.sync = sync, .preloaded = preloaded};
+	Preflight	check = {.sync = sync, .preloaded = preloaded, .with_warnings = true};
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
 
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
 	check_all(&check);
-	warn_of_settings(&check);
+	if (sync->connection == NULL)
+		preflight_warn_of_settings(&check);
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
 	return check.problems;
 }
 
@@ -803,11 +666,11 @@ preflight_tables(SyncRecord *sync, bool preloaded, Oid only, List **left)
 	int			nkept;
 	ListCell   *cell;
 
-	check_surroundings(&check);
+	preflight_source(&check);
 	*left = check.left = leave_tables(&check, leaves_refreshed, &only);
 	nkept = list_length(sync->tables);
 	if (OidIsValid(only) && !is_published(&check, only))
-		add_problem(&check, psprintf("the publication has no table \"%s\"", get_rel_name(only)), NULL);
+		preflight_problem(&check, psprintf("the publication has no table \"%s\"", get_rel_name(only)), NULL);
 	foreach(cell, check.published)
 	{
 		Oid			relid = ((PublishedTable *) lfirst(cell))->relid;
@@ -827,7 +690,7 @@ preflight_joining(SyncRecord *sync, bool preloaded, bool again, List **left)
 	int			nkept;
 	ListCell   *cell;
 
-	check_surroundings(&check);
+	preflight_source(&check);
 	*left = check.left = leave_tables(&check, leaves_refused, &again);
 	nkept = list_length(sync->tables);
 	foreach(cell, check.published)

@@ -19,11 +19,38 @@
 #include "sync/published.h"
 #include "sync/source.h"
 
-Publication *
-published_find(const char *name)
+PublicationActions
+published_actions_parse(const char *publish)
 {
-	Publication *publication = GetPublicationByName(name, true);
+	PublicationActions actions = {0};
 
+	actions.pubinsert = strstr(publish, "insert") != NULL;
+	actions.pubupdate = strstr(publish, "update") != NULL;
+	actions.pubdelete = strstr(publish, "delete") != NULL;
+	actions.pubtruncate = strstr(publish, "truncate") != NULL;
+	return actions;
+}
+
+static Publication *
+remote_publication(const SyncRecord *sync)
+{
+	Publication *publication = palloc0(sizeof(Publication));
+
+	publication->name = sync->publication;
+	publication->alltables = true;
+	publication->pubactions = published_actions_parse(sync->remote_publish);
+	return publication;
+}
+
+Publication *
+published_find(const SyncRecord *sync)
+{
+	const char *name = sync->publication;
+	Publication *publication;
+
+	if (sync->connection)
+		return remote_publication(sync);
+	publication = GetPublicationByName(name, true);
 	if (publication == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),

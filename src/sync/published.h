@@ -11,8 +11,16 @@
 #include "catalog/pg_publication.h"
 #include "utils/rel.h"
 
-/* ERROR when there is none of that name. */
-extern Publication *published_find(const char *publication);
+#include "sync/sync_catalog.h"
+
+/*
+ * The publication of a sync; ERROR when there is none of that name.  One of
+ * another server is seen from here: it has the mirrors, and all that comes from there.
+ */
+extern Publication *published_find(const SyncRecord *sync);
+
+/* Operations that it publishes, from the text that its publish option would be. */
+extern PublicationActions published_actions_parse(const char *publish);
 
 /*
  * The relation as which changes of this one are published: itself, or an

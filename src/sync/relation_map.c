@@ -226,7 +226,7 @@ static SyncTable *
 table_of_relation(RelationMap *map, Relation relation)
 {
 	Oid			relid = RelationGetRelid(relation);
-	Oid			source = published_as(published_find(map->sync->publication), relation);
+	Oid			source = published_as(published_find(map->sync), relation);
 	SyncTable  *table = NULL;
 
 	if (OidIsValid(source))
@@ -333,7 +333,7 @@ relation_map_actions(RelationMap *map)
 	if (!map->actions_known)
 	{
 		map->actions_known = true;
-		map->actions = published_find(map->sync->publication)->pubactions;
+		map->actions = published_find(map->sync)->pubactions;
 	}
 	return &map->actions;
 }

@@ -243,7 +243,7 @@ row_source_encode_computed(RowSource *rows, int field, const TupleTableSlot *slo
 static void
 init_columns(RowSource *rows, const SyncRecord *sync, const SyncTableRecord *record, Relation source, Relation relation)
 {
-	const Publication *publication = published_find(sync->publication);
+	const Publication *publication = published_find(sync);
 	int			i;
 
 	for (i = 0; i < source_field_count(rows->schema, record); i++)

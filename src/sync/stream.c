@@ -31,8 +31,8 @@ flush_deadline(const SyncStream *stream)
 	return stream->pending_since + stream->sync->flush_interval;
 }
 
-static void
-flush_if_due(SyncStream *stream)
+void
+stream_flush_if_due(SyncStream *stream)
 {
 	if (stream->pending && (stream->full || stream->careful || GetCurrentTimestamp() >= flush_deadline(stream)))
 		apply_flush(stream);
@@ -88,7 +88,7 @@ decode_available(SyncStream *stream, LogicalDecodingContext *decoding)
 		CurrentResourceOwner = owner;
 		MemoryContextSwitchTo(stream->context);
 		CHECK_FOR_INTERRUPTS();
-		flush_if_due(stream);
+		stream_flush_if_due(stream);
 		if (++records % RECORDS_BETWEEN_LOOKS == 0 && !stream->monitor->wanted())
 			break;
 	}
@@ -113,13 +113,13 @@ confirm_idle_position(SyncStream *stream, XLogRecPtr position)
 	if (!stream->frozen && position > MyReplicationSlot->data.confirmed_flush &&
 		TimestampDifferenceExceeds(confirmed_at, now, CONFIRM_INTERVAL_MS))
 	{
-		sync_slot_confirm(position, false);
+		stream->confirm(stream, position, false);
 		confirmed_at = now;
 	}
 }
 
-static void
-sleep_until_needed(SyncStream *stream, long milliseconds)
+long
+stream_rest(const SyncStream *stream, long milliseconds)
 {
 	if (stream->pending)
 	{
@@ -127,9 +127,22 @@ sleep_until_needed(SyncStream *stream, long milliseconds)
 
 		milliseconds = Min(milliseconds, left);
 	}
+	return milliseconds;
+}
+
+static void
+sleep_until_needed(SyncStream *stream, long milliseconds)
+{
+	milliseconds = stream_rest(stream, milliseconds);
 	if (milliseconds > 0)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
+}
+
+static void
+confirm(SyncStream *stream, XLogRecPtr lsn, bool durable)
+{
+	sync_slot_confirm(lsn, durable);
 }
 
 void
@@ -138,6 +151,7 @@ stream_run(SyncStream *stream)
 	LogicalDecodingContext *decoding = sync_slot_open(stream->sync->slot, stream);
 	long		sleep_ms = SHORTEST_SLEEP_MS;
 
+	stream->confirm = confirm;
 	streamed_prepare(stream);
 	stream->visible = MyReplicationSlot->data.confirmed_flush;
 	stream->monitor->reached(stream->visible, 0);
@@ -147,7 +161,7 @@ stream_run(SyncStream *stream)
 
 		if (stream->pending && stream->monitor->flush_request() > stream->visible)
 			apply_flush(stream);
-		flush_if_due(stream);
+		stream_flush_if_due(stream);
 		if (!stream->pending)
 		{
 			confirm_idle_position(stream, decoding->reader->EndRecPtr);

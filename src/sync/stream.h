@@ -22,6 +22,7 @@
 #include "sync/relation_map.h"
 #include "sync/sync_catalog.h"
 
+struct RemoteStream;
 struct StreamedTransaction;
 
 typedef struct SyncStream
@@ -33,6 +34,10 @@ typedef struct SyncStream
 	const SyncMonitor *monitor;
 	RelationMap *map;
 	XLogRecPtr	visible;		/* all that was committed up to here is in the lake */
+
+	/* Tell the slot that all up to lsn is in the lake; durable: at once. */
+	void		(*confirm) (struct SyncStream *stream, XLogRecPtr lsn, bool durable);
+	struct RemoteStream *remote;	/* see remote_stream.c; NULL: the source is this server */
 
 	/*
 	 * Changes of some table are left out for now: the slot keeps its place, so
@@ -70,8 +75,17 @@ typedef struct SyncStream
 	XLogRecPtr	whole_until;	/* nor before this position */
 } SyncStream;
 
-/* Decode and commit until the worker is asked to stop. */
+/* Decode this server's WAL and commit until the worker is asked to stop. */
 extern void stream_run(SyncStream *stream);
+
+/* The same of another server. */
+extern void remote_stream_run(SyncStream *stream);
+
+/* Between transactions: commit to the lake if it is time. */
+extern void stream_flush_if_due(SyncStream *stream);
+
+/* How long one may sleep before that, at most so many milliseconds. */
+extern long stream_rest(const SyncStream *stream, long milliseconds);
 
 /*
  * Does the lake lack the transaction's changes of a table of the sync?  NULL:

@@ -4,25 +4,23 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
 #include "fdw/fdw.h"
 #include "lake/schema.h"
+#include "sync/catalog_access.h"
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
 	"(extract(epoch FROM flush_interval) * 1000000)::bigint, options, enabled, slot_made, on_unrepresentable, history, on_schema_change," \
-	" auto_refresh, owner::oid, tables, on_slot_loss, wal_limit, diverged, slot_dropped"
+	" auto_refresh, owner::oid, tables, on_slot_loss, wal_limit, diverged, slot_dropped, connection, remote, remote_publish"
 
 #define COPY_AGAIN "copy_id = pg_catalog.gen_random_uuid(), base = NULL, copied = false," \
 	" copy_error = NULL, paused_at = NULL, error = NULL"
@@ -50,38 +48,6 @@ tuple_text(uint64 row, int column)
 	Datum		value = tuple_value(row, column, &isnull);
 
 	return isnull ? NULL : TextDatumGetCString(value);
-}
-
-/* What a session was before it entered the catalog. */
-typedef struct CatalogAccess
-{
-	Oid			user;
-	int			security;
-	int			guc_level;
-} CatalogAccess;
-
-/*
- * The catalog belongs to the extension: whoever may call the functions that
- * lead here reads and writes it with the extension's rights, and with a safe
- * search path.  An abort undoes all of this by itself.
- */
-static void
-catalog_enter(CatalogAccess *access)
-{
-	GetUserIdAndSecContext(&access->user, &access->security);
-	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, access->security | SECURITY_LOCAL_USERID_CHANGE);
-	access->guc_level = NewGUCNestLevel();
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	SPI_connect();
-}
-
-static void
-catalog_leave(const CatalogAccess *access)
-{
-	SPI_finish();
-	AtEOXact_GUC(true, access->guc_level);
-	SetUserIdAndSecContext(access->user, access->security);
 }
 
 static void
@@ -228,6 +194,9 @@ sync_of_row(uint64 row)
 	sync->wal_limit = DatumGetInt64(tuple_datum(row, 17));
 	sync->diverged = tuple_text(row, 18);
 	sync->slot_dropped = tuple_text(row, 19);
+	sync->connection = tuple_text(row, 20);
+	sync->remote = tuple_text(row, 21);
+	sync->remote_publish = tuple_text(row, 22);
 	return sync;
 }
 
@@ -251,6 +220,27 @@ take_used(SyncTableRecord *table, uint64 row, int column)
 		table->used_names[i] = TextDatumGetCString(names[i]);
 		table->used_columns[i] = DatumGetInt16(columns[i]);
 		table->used_types[i] = DatumGetObjectId(types[i]);
+	}
+}
+
+/* The columns of a table elsewhere: three arrays from a column of the row on. */
+static void
+take_mirrored(SyncTableRecord *table, uint64 row, int column)
+{
+	Datum	   *numbers;
+	Datum	   *types;
+	Datum	   *typmods;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypePCopy(tuple_datum(row, column)), INT2OID, 2, true, TYPALIGN_SHORT, &numbers, NULL, &table->nmirrored);
+	deconstruct_array(DatumGetArrayTypePCopy(tuple_datum(row, column + 1)), OIDOID, 4, true, TYPALIGN_INT, &types, NULL, &i);
+	deconstruct_array(DatumGetArrayTypePCopy(tuple_datum(row, column + 2)), INT4OID, 4, true, TYPALIGN_INT, &typmods, NULL, &i);
+	table->mirrored = palloc(sizeof(RemoteColumn) * table->nmirrored);
+	for (i = 0; i < table->nmirrored; i++)
+	{
+		table->mirrored[i].number = DatumGetInt16(numbers[i]);
+		table->mirrored[i].type = DatumGetObjectId(types[i]);
+		table->mirrored[i].typmod = DatumGetInt32(typmods[i]);
 	}
 }
 
@@ -281,6 +271,8 @@ table_of_row(const SyncRecord *sync, uint64 row)
 	sync_table_set_rule(sync, table, DatumGetInt32(tuple_datum(row, 14)));
 	take_used(table, row, 15);
 	table->shard = tuple_text(row, 18);
+	table->remote_table = DatumGetObjectId(tuple_datum(row, 19));
+	take_mirrored(table, row, 20);
 	return table;
 }
 
@@ -297,9 +289,9 @@ load_tables(SyncRecord *sync, const char *lake_table, MemoryContext context)
 
 	values[0] = CStringGetTextDatum(sync->name);
 	values[1] = CStringGetTextDatum(lake_table ? lake_table : "");
-	execute("SELECT t.source::oid, coalesce(n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
+	execute("SELECT t.source::oid, coalesce(t.remote_name, n.nspname || '.' || c.relname, t.source::oid::text), t.lake_table, t.columns, t.copied,"
 			" t.column_list, t.error IS NOT NULL, coalesce(t.schema_lsn, '0/0'), t.copy_id::text, coalesce(t.base, '0/0'), t.copy_error IS NOT NULL, t.refused, t.error, coalesce(t.rule, 0),"
-			" t.used_names, t.used_columns, t.used_types::oid[], t.shard"
+			" t.used_names, t.used_columns, t.used_types::oid[], t.shard, coalesce(t.remote_table, 0::oid), t.remote_columns, t.remote_types, t.remote_typmods"
 			" FROM streamhouse.sync_table t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.source"
 			" LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 			" WHERE t.sync = $1 AND ($2 = '' OR (t.lake_table = $2 AND NOT t.refused)) ORDER BY t.source::oid",
@@ -431,12 +423,32 @@ used_arrays(const SyncTableRecord *table, Datum *arrays)
 	arrays[2] = PointerGetDatum(construct_array(types, table->nused, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
 }
 
+/* The arrays that take_mirrored reads. */
+static void
+mirrored_arrays(const SyncTableRecord *table, Datum *arrays)
+{
+	Datum	   *numbers = palloc(sizeof(Datum) * table->nmirrored);
+	Datum	   *types = palloc(sizeof(Datum) * table->nmirrored);
+	Datum	   *typmods = palloc(sizeof(Datum) * table->nmirrored);
+	int			i;
+
+	for (i = 0; i < table->nmirrored; i++)
+	{
+		numbers[i] = Int16GetDatum(table->mirrored[i].number);
+		types[i] = ObjectIdGetDatum(table->mirrored[i].type);
+		typmods[i] = Int32GetDatum(table->mirrored[i].typmod);
+	}
+	arrays[0] = PointerGetDatum(construct_array(numbers, table->nmirrored, INT2OID, sizeof(int16), true, TYPALIGN_SHORT));
+	arrays[1] = PointerGetDatum(construct_array(types, table->nmirrored, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+	arrays[2] = PointerGetDatum(construct_array(typmods, table->nmirrored, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
 static void
 insert_table(const char *sync, const SyncTableRecord *table)
 {
-	Oid			types[12] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID, INT4OID,
-	TEXTARRAYOID, INT2ARRAYOID, OIDARRAYOID, TEXTOID};
-	Datum		values[12];
+	Oid			types[17] = {TEXTOID, REGCLASSOID, TEXTOID, INT2ARRAYOID, BOOLOID, BOOLOID, TEXTOID, INT4OID,
+	TEXTARRAYOID, INT2ARRAYOID, OIDARRAYOID, TEXTOID, OIDOID, TEXTOID, INT2ARRAYOID, OIDARRAYOID, INT4ARRAYOID};
+	Datum		values[17];
 
 	values[0] = CStringGetTextDatum(sync);
 	values[1] = ObjectIdGetDatum(table->source);
@@ -449,10 +461,14 @@ insert_table(const char *sync, const SyncTableRecord *table)
 	values[7] = Int32GetDatum(table->rule_number);
 	used_arrays(table, &values[8]);
 	values[11] = CStringGetTextDatum(table->shard ? table->shard : "");
+	values[12] = ObjectIdGetDatum(table->remote_table);
+	values[13] = CStringGetTextDatum(table->source_name);
+	mirrored_arrays(table, &values[14]);
 	execute("INSERT INTO streamhouse.sync_table (sync, source, lake_table, columns, column_list, refused, error, rule,"
-			" used_names, used_columns, used_types, shard)"
-			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END, nullif($8, 0), $9, $10, $11::regtype[], nullif($12, ''))",
-			SPI_OK_INSERT, 12, types, values);
+			" used_names, used_columns, used_types, shard, remote_table, remote_name, remote_columns, remote_types, remote_typmods)"
+			" VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $7 END, nullif($8, 0), $9, $10, $11::regtype[], nullif($12, ''),"
+			" nullif($13, 0::oid), CASE WHEN $13 <> 0 THEN $14 END, $15, $16, $17)",
+			SPI_OK_INSERT, 17, types, values);
 }
 
 void
@@ -487,6 +503,8 @@ sync_catalog_insert(const SyncRecord *sync, Datum flush_interval, Datum options,
 	foreach(cell, sync->tables)
 		insert_table(sync->name, lfirst(cell));
 	catalog_leave(&access);
+	if (sync->connection)
+		sync_catalog_set_remote(sync);
 }
 
 /* Run a statement about one sync. */
@@ -546,6 +564,23 @@ sync_catalog_alter(const char *name, const Datum *flush_interval, const Unrepres
 							  " on_slot_loss = coalesce($6, on_slot_loss), wal_limit = coalesce($7, wal_limit) WHERE name = $1",
 							  7, types, values, nulls, false, 0) != SPI_OK_UPDATE)
 		elog(ERROR, "could not alter sync \"%s\"", name);
+	catalog_leave(&access);
+}
+
+void
+sync_catalog_set_remote(const SyncRecord *sync)
+{
+	CatalogAccess access;
+	Oid			types[4] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID};
+	Datum		values[4];
+
+	catalog_enter(&access);
+	values[0] = CStringGetTextDatum(sync->name);
+	values[1] = CStringGetTextDatum(sync->connection);
+	values[2] = CStringGetTextDatum(sync->remote);
+	values[3] = CStringGetTextDatum(sync->remote_publish);
+	execute("UPDATE streamhouse.sync SET connection = $2, remote = $3, remote_publish = $4 WHERE name = $1",
+			SPI_OK_UPDATE, 4, types, values);
 	catalog_leave(&access);
 }
 
@@ -721,6 +756,18 @@ sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const A
 	Datum		values[3] = {columns_array(columns, ncolumns), BoolGetDatum(column_list), LSNGetDatum(lsn)};
 
 	update_table("UPDATE streamhouse.sync_table SET columns = $3, column_list = $4, schema_lsn = $5"
+				 " WHERE sync = $1 AND copy_id = $2::uuid",
+				 sync, table, 3, types, values);
+}
+
+void
+sync_catalog_set_mirrored(const char *sync, const SyncTableRecord *table)
+{
+	Oid			types[3] = {INT2ARRAYOID, OIDARRAYOID, INT4ARRAYOID};
+	Datum		values[3];
+
+	mirrored_arrays(table, values);
+	update_table("UPDATE streamhouse.sync_table SET remote_columns = $3, remote_types = $4, remote_typmods = $5"
 				 " WHERE sync = $1 AND copy_id = $2::uuid",
 				 sync, table, 3, types, values);
 }

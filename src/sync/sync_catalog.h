@@ -34,6 +34,14 @@ typedef enum SlotLossPolicy
 	SLOT_LOSS_RESYNC			/* it does so by itself */
 } SlotLossPolicy;
 
+/* A column of a table elsewhere, as the mirror's columns know it. */
+typedef struct RemoteColumn
+{
+	AttrNumber	number;
+	Oid			type;			/* as it is called there */
+	int32		typmod;
+} RemoteColumn;
+
 typedef struct SyncTableRecord
 {
 	Oid			source;
@@ -59,6 +67,11 @@ typedef struct SyncTableRecord
 	bool		paused;			/* its changes are not taken */
 	char	   *refused;		/* it is published and could not join: why; or NULL */
 	XLogRecPtr	schema_lsn;		/* rows before this had other columns than the lake table has; or invalid */
+
+	/* of a table of another server (mirror.h): source is its mirror */
+	Oid			remote_table;	/* or InvalidOid */
+	int			nmirrored;
+	RemoteColumn *mirrored;		/* by column of the mirror */
 } SyncTableRecord;
 
 typedef struct SyncRecord
@@ -82,6 +95,13 @@ typedef struct SyncRecord
 	char	   *slot_dropped;	/* why we dropped the slot of a sync that is there, or NULL */
 	bool		enabled;
 	bool		slot_made;		/* once; so it must be there */
+
+	/* of a source that is another server */
+	char	   *connection;		/* to it; or NULL */
+	char	   *remote;			/* where that leads, without secrets */
+	char	   *remote_publish;	/* operations that its publication publishes */
+	const struct SourceHistory *source_history; /* see lake_position.h; NULL: not asked yet */
+
 	List	   *tables;			/* SyncTableRecord *, by source oid */
 } SyncRecord;
 
@@ -132,6 +152,9 @@ extern void sync_catalog_alter(const char *name, const Datum *flush_interval, co
 							   const SchemaChangePolicy *on_schema_change, const bool *auto_refresh,
 							   const SlotLossPolicy *on_slot_loss, const int64 *wal_limit);
 
+/* Where the source is, and what its publication publishes; of what is there in the record. */
+extern void sync_catalog_set_remote(const SyncRecord *sync);
+
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
 
@@ -167,6 +190,9 @@ extern void sync_catalog_remove_table(const char *sync, const SyncTableRecord *t
 /* The lake table has these columns of the source now, as those of rows from lsn on are. */
 extern void sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns,
 									 int ncolumns, bool column_list, XLogRecPtr lsn);
+
+/* The columns of a table elsewhere, as its mirror has them now: table->mirrored. */
+extern void sync_catalog_set_mirrored(const char *sync, const SyncTableRecord *table);
 
 /* The rule of a table uses the columns that are in this record. */
 extern void sync_catalog_set_used(const char *sync, const SyncTableRecord *table, const SyncTableRecord *used);

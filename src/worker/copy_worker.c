@@ -30,6 +30,7 @@
 #include "fdw/fdw.h"
 #include "settings.h"
 #include "sync/copy_plan.h"
+#include "sync/remote_slot.h"
 #include "sync/slot.h"
 #include "worker/copy_board.h"
 #include "worker/worker.h"
@@ -45,6 +46,7 @@ static BoardTable *current_table = NULL;	/* of the chunk being copied */
 static MemoryContext copy_context = NULL;
 static SyncRecord *sync_record;
 static char *warehouse;
+static char *remote_snapshot = NULL;	/* at a source that is another server, of the leader */
 static List *helpers = NIL;		/* BackgroundWorkerHandle *, of the leader */
 
 /* ---- monitor ---- */
@@ -102,6 +104,8 @@ copy_one(const BoardTable *entry, int chunk)
 	const SyncTableRecord *record = find_record(entry->copy_id);
 	CopyTable	table = {.sync = sync_record, .record = record, .warehouse = warehouse, .position = board->position};
 
+	if (sync_record->connection)
+		table.snapshot = board->snapshot;
 	if (record == NULL)
 		elog(ERROR, "table of copy %s has left the sync", entry->copy_id);
 	pgstat_report_activity(STATE_RUNNING, psprintf("initial copy of table %s", record->source_name));
@@ -254,7 +258,8 @@ begin_imported(void)
 	StartTransactionCommand();
 	XactIsoLevel = XACT_REPEATABLE_READ;
 	XactReadOnly = true;
-	ImportSnapshot(board->snapshot);
+	if (sync_record->connection == NULL)
+		ImportSnapshot(board->snapshot);
 	PushActiveSnapshot(GetTransactionSnapshot());
 }
 
@@ -378,6 +383,18 @@ take_snapshot(bool exact)
 	return position;
 }
 
+/* The same at a source that is another server, as long as the holder is connected. */
+static XLogRecPtr
+take_remote_snapshot(RemoteConnection *holder)
+{
+	XLogRecPtr	position = remote_slot_snapshot(sync_record, holder, &remote_snapshot);
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	return position;
+}
+
 static void
 begin_nested(void)
 {
@@ -391,7 +408,8 @@ plan_table(SyncTableRecord *record, XLogRecPtr position)
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	PlannedTable *planned = palloc0(sizeof(PlannedTable));
-	CopyTable	table = {.sync = sync_record, .record = record, .warehouse = warehouse, .position = position};
+	CopyTable	table = {.sync = sync_record, .record = record, .warehouse = warehouse, .position = position,
+	.snapshot = remote_snapshot};
 
 	planned->record = record;
 	BeginInternalSubTransaction(NULL);
@@ -465,7 +483,7 @@ publish_board(List *planned, XLogRecPtr position, bool needs_base)
 	board = board_create(list_length(planned), nchunks, &handle);
 	board->round = round_number;
 	board->position = position;
-	strlcpy(board->snapshot, ExportSnapshot(GetActiveSnapshot()), sizeof(board->snapshot));
+	strlcpy(board->snapshot, remote_snapshot ? remote_snapshot : ExportSnapshot(GetActiveSnapshot()), sizeof(board->snapshot));
 	foreach(cell, planned)
 	{
 		fill_entry(&board->tables[i], lfirst(cell), first);
@@ -598,7 +616,8 @@ lead_round(void)
 	bool		needs_base = some_need_base(tables);
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
-	XLogRecPtr	position = take_snapshot(needs_base);
+	RemoteConnection *holder = sync_record->connection ? remote_connect(sync_record, false) : NULL;
+	XLogRecPtr	position = holder ? take_remote_snapshot(holder) : take_snapshot(needs_base);
 	ListCell   *cell;
 
 	MemoryContextSwitchTo(context);
@@ -616,6 +635,8 @@ lead_round(void)
 	pgstat_report_stat(true);
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	if (holder)
+		remote_close(holder);
 	wait_for_stream();
 	if (monitor_wanted())
 		record_results();

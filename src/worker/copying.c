@@ -227,6 +227,21 @@ align_tables(SyncRecord *sync, const char *warehouse)
 	}
 }
 
+/* Has a table elsewhere other columns than the copy was begun with?  The stream tells only with rows. */
+static bool
+columns_have_changed(const CopyTable *table)
+{
+	MemoryContext context = CurrentMemoryContext;
+	bool		fits;
+
+	if (!OidIsValid(table->record->remote_table))
+		return false;
+	worker_begin_transaction();
+	fits = copy_columns_fit(table);
+	worker_end_transaction(context);
+	return !fits;
+}
+
 /*
  * What cannot go on under another snapshot starts over.  So does a table that
  * held the slot back and could not be copied: the slot should not wait for it.
@@ -234,7 +249,8 @@ align_tables(SyncRecord *sync, const char *warehouse)
 static bool
 must_start_over(const CopyTable *table, bool deferred)
 {
-	return copy_is_of_one_snapshot(table) || (deferred && table->record->copy_failed);
+	return copy_is_of_one_snapshot(table) ||
+		(table->record->copy_failed && (deferred || columns_have_changed(table)));
 }
 
 static void

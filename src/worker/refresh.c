@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "sync/mirror.h"
 #include "sync/preflight.h"
 #include "sync/sync_catalog.h"
 #include "worker/refresh.h"
@@ -70,6 +71,7 @@ take_up(const SyncRecord *sync, List *left, List *joined)
 		log_joined(sync, record);
 		copies |= record->refused == NULL;
 	}
+	mirror_drop_left(left, joined);
 	if (copies)
 		worker_restart_sync_at_commit(sync->slot);
 }
@@ -163,7 +165,8 @@ refresh_syncs(void)
 	{
 		const SyncRecord *sync = lfirst(cell);
 
-		if (sync->enabled && sync->auto_refresh)
+		/* another server is not asked in every round */
+		if (sync->enabled && sync->auto_refresh && (again || sync->connection == NULL))
 			try_refresh(sync->name, again);
 		CHECK_FOR_INTERRUPTS();
 	}

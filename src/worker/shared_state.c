@@ -130,6 +130,10 @@ sync_entry_init(SyncState *sync, const char *slot, const char *name)
 	sync->careful = false;
 	sync->whole = InvalidTransactionId;
 	sync->rows = 0;
+	sync->source_end = InvalidXLogRecPtr;
+	sync->source_restart = InvalidXLogRecPtr;
+	sync->source_looked = 0;
+	sync->source_wanted = false;
 	sync->error[0] = '\0';
 }
 

@@ -80,6 +80,13 @@ typedef struct SyncState
 	bool		careful;		/* commit each transaction by itself after the next start */
 	TransactionId whole;		/* to be decoded when it has committed, not while it runs; may have ended */
 	int64		rows;			/* written to the lake since the worker started */
+
+	/* of a source that is another server */
+	XLogRecPtr	source_end;		/* of its WAL */
+	XLogRecPtr	source_restart;	/* where the WAL begins that is kept for the slot */
+	TimestampTz source_looked;	/* when that was so */
+	bool		source_wanted;	/* a session waits to know */
+
 	char		error[SYNC_ERROR_LENGTH];	/* of the last failure; empty when it has recovered */
 	ConditionVariable progress; /* broadcast when visible or phase change */
 } SyncState;

@@ -67,17 +67,74 @@ sleep_for_progress(ConditionVariable *progress, long milliseconds)
 	CHECK_FOR_INTERRUPTS();
 }
 
+static void
+require_enabled(const SyncRecord *sync)
+{
+	if (!sync->enabled)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sync \"%s\" is paused", sync->name),
+				 errhint("Call streamhouse.resume_sync.")));
+}
+
+/* True when the source has been looked at since, and is at *position; otherwise the worker is asked to look. */
+static bool
+source_is_known(const SyncRecord *sync, TimestampTz since, XLogRecPtr *position, ConditionVariable **progress, char **error)
+{
+	SyncState  *shared;
+	bool		known = false;
+
+	*progress = NULL;
+	*error = NULL;
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared = shared_sync_find(MyDatabaseId, sync->slot);
+	if (shared)
+	{
+		known = shared->source_looked > since;
+		*position = shared->source_end;
+		*progress = &shared->progress;
+		shared->source_wanted |= !known;
+		if (shared->worker.latch && !known)
+			SetLatch(shared->worker.latch);
+		if (shared->error[0] != '\0')
+			*error = pstrdup(shared->error);
+	}
+	LWLockRelease(shared_state->lock);
+	return known;
+}
+
+XLogRecPtr
+sync_wait_for_source(const SyncRecord *sync, TimestampTz deadline)
+{
+	TimestampTz since = GetCurrentTimestamp();
+	XLogRecPtr	position = InvalidXLogRecPtr;
+	ConditionVariable *progress;
+	char	   *error;
+
+	require_enabled(sync);
+	while (!source_is_known(sync, since, &position, &progress, &error))
+	{
+		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+
+		if (left <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("sync \"%s\" has not reached its source in time", sync->name),
+					 error ? errdetail("The sync fails: %s", error) : 0,
+					 errhint("See streamhouse.sync_status.")));
+		sleep_for_progress(progress, left);
+	}
+	ConditionVariableCancelSleep();
+	return position;
+}
+
 void
 sync_wait(const SyncRecord *sync, XLogRecPtr position, bool copies, TimestampTz deadline)
 {
 	ConditionVariable *progress;
 	char	   *error;
 
-	if (!sync->enabled)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sync \"%s\" is paused", sync->name),
-				 errhint("Call streamhouse.resume_sync.")));
+	require_enabled(sync);
 	while (!position_is_visible(sync, position, copies, &progress, &error))
 	{
 		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
@@ -150,6 +207,7 @@ some_paused(const SyncRecord *sync, bool *copied)
 static void
 refresh(const char *name, const char *location)
 {
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FRESH_READ_TIMEOUT_MS);
 	ListCell   *lc;
 
 	foreach(lc, syncs_of_lake_table(name, location))
@@ -162,7 +220,7 @@ refresh(const char *name, const char *location)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("lake table \"%s\" cannot be read fresh: sync \"%s\" has paused it", name, sync->name),
 					 errhint("See streamhouse.sync_tables, or read it without fresh_reads.")));
-		sync_wait(sync, end_of_wal(), !copied, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FRESH_READ_TIMEOUT_MS));
+		sync_wait(sync, sync->connection ? sync_wait_for_source(sync, deadline) : end_of_wal(), !copied, deadline);
 	}
 }
 

@@ -19,6 +19,12 @@
  */
 extern void sync_wait(const SyncRecord *sync, XLogRecPtr position, bool copies, TimestampTz deadline);
 
+/*
+ * Where a source that is another server is, no earlier than now, as the sync's worker
+ * sees it.  ERROR at the deadline, or when the sync is paused.
+ */
+extern XLogRecPtr sync_wait_for_source(const SyncRecord *sync, TimestampTz deadline);
+
 /* Let the foreign data wrapper know of the syncs of this server; from _PG_init while preloading. */
 extern void sync_wait_init(void);
 

@@ -39,6 +39,8 @@
 #include "sync/column_change.h"
 #include "sync/lake_position.h"
 #include "sync/published.h"
+#include "sync/remote_catalog.h"
+#include "sync/remote_slot.h"
 #include "sync/slot.h"
 #include "sync/stream.h"
 #include "sync/streamed.h"
@@ -78,6 +80,29 @@ monitor_flush_request(void)
 	request = shared->flush_request;
 	LWLockRelease(shared_state->lock);
 	return request;
+}
+
+static bool
+monitor_position_wanted(void)
+{
+	bool		wanted;
+
+	LWLockAcquire(shared_state->lock, LW_SHARED);
+	wanted = shared->source_wanted;
+	LWLockRelease(shared_state->lock);
+	return wanted;
+}
+
+static void
+monitor_source_position(TimestampTz since, XLogRecPtr end, XLogRecPtr restart)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->source_end = end;
+	shared->source_restart = restart;
+	shared->source_looked = since;
+	shared->source_wanted = false;
+	LWLockRelease(shared_state->lock);
+	ConditionVariableBroadcast(&shared->progress);
 }
 
 static void
@@ -127,6 +152,8 @@ monitor_deferred(const SyncTableRecord *table)
 static const SyncMonitor monitor = {
 	.wanted = monitor_wanted,
 	.flush_request = monitor_flush_request,
+	.position_wanted = monitor_position_wanted,
+	.source_position = monitor_source_position,
 	.rows_written = monitor_rows_written,
 	.reached = monitor_reached,
 	.copy_finished = monitor_copy_finished,
@@ -167,10 +194,57 @@ load_sync(const char *slot, char **warehouse)
 	if (sync && sync->enabled)
 	{
 		*warehouse = server_warehouse(GetForeignServerByName(sync->server, false), true);
-		(void) published_find(sync->publication);
+		(void) published_find(sync);
 	}
 	worker_end_transaction(context);
 	return sync && sync->enabled ? sync : NULL;
+}
+
+/* What is to be known of a source that is another server, and may have changed. */
+static void
+ask_source(SyncRecord *sync)
+{
+	MemoryContext context = CurrentMemoryContext;
+	char	   *publish = remote_publication(remote_session(sync), sync->publication);
+
+	sync->source_history = remote_history(sync);
+	if (publish == NULL || strcmp(publish, sync->remote_publish) == 0)
+		return;
+	sync->remote_publish = publish;
+	worker_begin_transaction();
+	sync_catalog_set_remote(sync);
+	worker_end_transaction(context);
+}
+
+static SlotPresence
+slot_presence(const SyncRecord *sync)
+{
+	return sync->connection ? remote_slot_look(remote_session(sync), sync->slot).presence : sync_slot_presence(sync->slot);
+}
+
+static void
+drop_slot(const SyncRecord *sync)
+{
+	if (sync->connection)
+		remote_slot_drop(sync);
+	else
+		sync_slot_drop(sync->slot);
+}
+
+static void
+create_slot(const SyncRecord *sync)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (sync->connection)
+	{
+		remote_slot_create(sync);
+		return;
+	}
+	StartTransactionCommand();
+	sync_slot_create(sync->slot);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(context);
 }
 
 static void
@@ -179,10 +253,7 @@ make_slot(SyncRecord *sync)
 	MemoryContext context = CurrentMemoryContext;
 
 	set_phase(SYNC_COPYING);
-	StartTransactionCommand();
-	sync_slot_create(sync->slot);
-	CommitTransactionCommand();
-	MemoryContextSwitchTo(context);
+	create_slot(sync);
 	worker_begin_transaction();
 	sync_catalog_set_slot_made(sync->name);
 	worker_end_transaction(context);
@@ -251,6 +322,13 @@ handle_slot_loss(const SyncRecord *sync, const char *reason)
 
 	if (sync->slot_dropped)
 		reason = sync->slot_dropped;
+	if (obstacle && sync->connection && !sync->slot_dropped)
+	{
+		/* sessions cannot see the slot */
+		worker_begin_transaction();
+		sync_catalog_set_slot_dropped(sync->name, reason);
+		worker_end_transaction(context);
+	}
 	if (obstacle)
 		raise_lost(sync, psprintf("%s%s", reason, obstacle));
 	ereport(LOG,
@@ -266,7 +344,7 @@ handle_slot_loss(const SyncRecord *sync, const char *reason)
 static void
 remake_slot(SyncRecord *sync)
 {
-	sync_slot_drop(sync->slot);
+	drop_slot(sync);
 	make_slot(sync);
 }
 
@@ -278,8 +356,8 @@ static bool
 ensure_slot(SyncRecord *sync)
 {
 	if (sync->slot_made && sync->slot_dropped)
-		sync_slot_drop(sync->slot);
-	switch (sync_slot_presence(sync->slot))
+		drop_slot(sync);
+	switch (slot_presence(sync))
 	{
 		case SLOT_FOREIGN:
 			ereport(ERROR,
@@ -312,6 +390,20 @@ ensure_slot(SyncRecord *sync)
 	return true;
 }
 
+/* Only the worker knows of the slot elsewhere when the extension was dropped. */
+static void
+leave_source(const SyncRecord *sync)
+{
+	MemoryContext context = CurrentMemoryContext;
+	bool		gone;
+
+	worker_begin_transaction();
+	gone = !worker_extension_exists() || sync_catalog_find_by_slot(sync->slot) == NULL;
+	worker_end_transaction(context);
+	if (gone)
+		drop_slot(sync);
+}
+
 static void
 run_sync(const char *slot, SyncStream *stream, char **warehouse)
 {
@@ -329,6 +421,8 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 		return;
 	}
 
+	if (sync->connection)
+		ask_source(sync);
 	check_positions(sync, *warehouse);
 	if (!ensure_slot(sync))
 		return;
@@ -341,7 +435,13 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 	apply_note_copied(stream);
 	set_phase(shared->copying ? SYNC_COPYING : SYNC_STREAMING);
 	pgstat_report_activity(STATE_RUNNING, "streaming changes");
-	stream_run(stream);
+	if (sync->connection)
+	{
+		remote_stream_run(stream);
+		leave_source(sync);
+	}
+	else
+		stream_run(stream);
 }
 
 /* Innermost context, detail and hint of an error, on one line; NULL when there is none of them. */
@@ -380,8 +480,11 @@ static void
 follow_change(const SyncStream *stream, const char *warehouse)
 {
 	FlushErrorState();
+	if (IsTransactionState())
+		AbortCurrentTransaction();
 	MemoryContextSwitchTo(worker_context);
-	ReplicationSlotRelease();
+	if (MyReplicationSlot)
+		ReplicationSlotRelease();
 	InvalidateSystemCaches();
 	if (!stream->pending)
 	{
