@@ -63,7 +63,6 @@ open_target(const CopyTable *table, Relation source)
 	const SyncRecord *sync = table->sync;
 	const SyncTableRecord *record = table->record;
 	LakeTable  *lake = lake_table_open(table->warehouse, sync->database, record->lake_table, true);
-
 	TableSchema *schema = NULL;
 
 	if (lake == NULL && record->shard)

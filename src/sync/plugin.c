@@ -11,6 +11,7 @@
 #include "replication/logical.h"
 #include "utils/memutils.h"
 
+#include "sync/message_table.h"
 #include "sync/output.h"
 #include "sync/plugin.h"
 #include "sync/stream.h"
@@ -124,12 +125,13 @@ plugin_message(LogicalDecodingContext *context, ReorderBufferTXN *transaction, X
 			   const char *prefix, Size size, const char *text)
 {
 	SyncStream *stream = stream_of(context);
-	MemoryContext old;
+	MemoryContext old = transaction_enter_change(stream);
+	BytesView	content = {text, size};
 
-	if (!transactional || strcmp(prefix, TABLE_MESSAGE_PREFIX) != 0)
-		return;
-	old = transaction_enter_change(stream);
-	table_message_apply(stream, transaction, lsn, table_message_parse(text, size));
+	if (transactional && strcmp(prefix, TABLE_MESSAGE_PREFIX) == 0)
+		table_message_apply(stream, transaction, lsn, table_message_parse(text, size));
+	else
+		message_table_take(stream, transactional ? transaction : NULL, lsn, context->reader->EndRecPtr, prefix, content);
 	transaction_leave_change(stream, old);
 }
 

@@ -19,6 +19,7 @@
 #include "utils/resowner.h"
 
 #include "fdw/types.h"
+#include "sync/message_table.h"
 #include "sync/preflight_check.h"
 #include "sync/published.h"
 #include "sync/rule_expression.h"
@@ -380,7 +381,7 @@ record_table(const Preflight *check, const PublishedTable *published, Relation r
 		record->nmirrored = published->remote->mirror->nmirrored;
 		record->mirrored = published->remote->mirror->mirrored;
 	}
-	sync_table_set_rule(check->sync, record, table_rules_match(check->sync->rules, record->source_name));
+	sync_table_set_rule(check->sync, record, table_rules_match(check->sync->rules, record->source_name, false));
 	record->lake_table = table_rule_lake_table(record->rule, record->source_name, published->table);
 	record->shard = table_rule_shard(record->rule, record->source_name);
 	*is_new = true;
@@ -415,11 +416,11 @@ may_share(const SyncTableRecord *a, const SyncTableRecord *b)
 
 /* Two tables of different schemas must not meet in one lake table. */
 static void
-check_name(Preflight *check, const SyncTableRecord *record)
+check_name(Preflight *check, const List *others, const SyncTableRecord *record)
 {
-	ListCell   *cell;
+	const ListCell *cell;
 
-	foreach(cell, check->sync->tables)
+	foreach(cell, others)
 	{
 		const SyncTableRecord *other = lfirst(cell);
 
@@ -457,7 +458,7 @@ check_table(Preflight *check, const PublishedTable *published)
 
 			preflight_attempt(check, check_column, &column);
 		}
-		check_name(check, record);
+		check_name(check, check->sync->tables, record);
 		if (record->shard && record->shard[0] == '\0')
 			preflight_problem(check, psprintf("the shard of table \"%s\" is empty", published->name), "let \"shard\" have a value for it");
 	}
@@ -484,7 +485,7 @@ check_other_sync(Preflight *check, const SyncRecord *other, const SyncTableRecor
 {
 	ListCell   *cell;
 
-	foreach(cell, other->tables)
+	foreach(cell, list_concat_copy(other->tables, other->message_tables))
 	{
 		const SyncTableRecord *theirs = lfirst(cell);
 
@@ -516,6 +517,8 @@ check_other_syncs(Preflight *check, int first)
 			check->table = ((SyncTableRecord *) lfirst(mine))->source_name;
 			check_other_sync(check, other, lfirst(mine));
 		}
+		for_each_from(mine, check->sync->message_tables, 0)
+			check_other_sync(check, other, lfirst(mine));
 		check->table = NULL;
 	}
 }
@@ -553,6 +556,29 @@ report_problems(const Preflight *check, const char *what)
 }
 
 static void
+check_message_table(Preflight *check, void *arg)
+{
+	message_table_check(check->sync, arg, check->warehouse);
+}
+
+static void
+check_message_tables(Preflight *check)
+{
+	ListCell   *cell;
+
+	foreach(cell, message_table_records(check->sync))
+	{
+		check_name(check, check->sync->tables, lfirst(cell));
+		check_name(check, check->sync->message_tables, lfirst(cell));
+		check->sync->message_tables = lappend(check->sync->message_tables, lfirst(cell));
+		if (check->sync->connection)
+			preflight_problem(check, "logical messages of another server are not kept", "leave out the rules with \"messages\"");
+		else if (check->warehouse)
+			preflight_attempt(check, check_message_table, lfirst(cell));
+	}
+}
+
+static void
 check_all(Preflight *check)
 {
 	ListCell   *cell;
@@ -560,6 +586,7 @@ check_all(Preflight *check)
 	preflight_source(check);
 	foreach(cell, check->published)
 		check_table(check, lfirst(cell));
+	check_message_tables(check);
 	check_other_syncs(check, 0);
 }
 

@@ -213,6 +213,12 @@ relation_map_create(const SyncRecord *sync, const char *warehouse)
 		if (!record->paused && (record->copied || !XLogRecPtrIsInvalid(record->base)))
 			open_table(map, hash_search(map->tables, &record->source, HASH_ENTER, NULL), record, warehouse);
 	}
+	foreach(cell, sync->message_tables)
+	{
+		const SyncTableRecord *record = lfirst(cell);
+
+		open_table(map, hash_search(map->tables, &record->source, HASH_ENTER, NULL), record, warehouse);
+	}
 	current_map = map;
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
 	CacheRegisterSyscacheCallback(PUBLICATIONOID, invalidate_publication, (Datum) 0);

@@ -296,27 +296,30 @@ schema_fault(const TableSchema *wanted, const TableSchema *schema)
 	return NULL;
 }
 
-bool
-source_check_target(Relation relation, const SyncTableRecord *record, LakeTable *lake, const char *commit_user)
+void
+source_require_fit(const char *source, const TableSchema *wanted, const LakeTable *lake)
 {
-	LakeSnapshot *newest;
-	char	   *fault;
+	LakeSnapshot *newest = snapshot_load_latest(lake->location);
+	char	   *fault = schema_fault(wanted, lake->schema);
 
-	options_check_replicable(lake->schema, lake->options, lake->name);
-	if (snapshot_latest_of_user(lake->location, commit_user, 0) != NULL)
-		return true;
-
-	fault = schema_fault(source_lake_schema(relation, record, NIL), lake->schema);
-	newest = snapshot_load_latest(lake->location);
 	if (fault == NULL && newest != NULL && newest->total_record_count != 0)
 		fault = "It has rows that the sync did not write.";
 	if (fault)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("lake table \"%s\" exists and does not fit table \"%s\"",
-						lake->name, RelationGetRelationName(relation)),
+				 errmsg("lake table \"%s\" exists and does not fit %s", lake->name, source),
 				 errdetail_internal("%s", fault),
 				 errhint("Remove the lake table, or use another lake database.")));
+}
+
+bool
+source_check_target(Relation relation, const SyncTableRecord *record, LakeTable *lake, const char *commit_user)
+{
+	options_check_replicable(lake->schema, lake->options, lake->name);
+	if (snapshot_latest_of_user(lake->location, commit_user, 0) != NULL)
+		return true;
+	source_require_fit(psprintf("table \"%s\"", RelationGetRelationName(relation)), source_lake_schema(relation, record, NIL),
+					   lake);
 	return false;
 }
 

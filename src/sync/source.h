@@ -57,6 +57,9 @@ extern TableSchema *source_lake_schema(Relation relation, const SyncTableRecord 
  */
 extern bool source_check_target(Relation relation, const SyncTableRecord *record, LakeTable *lake, const char *commit_user);
 
+/* ERROR unless the lake table is empty and as wanted; source: what is to go there, for the message. */
+extern void source_require_fit(const char *source, const TableSchema *wanted, const LakeTable *lake);
+
 /*
  * The next schema of a lake table that has never had a snapshot, as the sync
  * would make the table now; NULL when it is so already.

@@ -323,6 +323,8 @@ streamed_prepare(SyncStream *stream)
 
 	foreach(cell, stream->sync->tables)
 		stream->never_streamed |= tells_of_end(lfirst(cell));
+	foreach(cell, stream->sync->message_tables)
+		stream->never_streamed |= tells_of_end(lfirst(cell));
 }
 
 /*

@@ -16,6 +16,7 @@
 #include "fdw/fdw.h"
 #include "lake/schema.h"
 #include "sync/catalog_access.h"
+#include "sync/message_table.h"
 #include "sync/sync_catalog.h"
 
 #define SYNC_COLUMNS "name, slot::text, publication, server, database, " \
@@ -197,6 +198,7 @@ sync_of_row(uint64 row)
 	sync->connection = tuple_text(row, 20);
 	sync->remote = tuple_text(row, 21);
 	sync->remote_publish = tuple_text(row, 22);
+	sync->message_tables = message_table_records(sync);
 	return sync;
 }
 
@@ -274,6 +276,21 @@ table_of_row(const SyncRecord *sync, uint64 row)
 	table->remote_table = DatumGetObjectId(tuple_datum(row, 19));
 	take_mirrored(table, row, 20);
 	return table;
+}
+
+/* The table of messages that a sync fills, as the only one of the sync. */
+static void
+take_message_table(SyncRecord *sync, const char *lake_table)
+{
+	ListCell   *cell;
+
+	foreach(cell, sync->message_tables)
+	{
+		SyncTableRecord *record = lfirst(cell);
+
+		if (strcmp(record->lake_table, lake_table) == 0)
+			sync->tables = list_make1(record);
+	}
 }
 
 /*
@@ -355,7 +372,9 @@ sync_catalog_find_by_lake_table(const char *name)
 	catalog_enter(&access);
 	values[0] = CStringGetTextDatum(name);
 	execute("SELECT " SYNC_COLUMNS " FROM streamhouse.sync s WHERE EXISTS (SELECT FROM streamhouse.sync_table t"
-			" WHERE t.sync = s.name AND NOT t.refused AND s.database || '.' || t.lake_table = $1)", SPI_OK_SELECT, 1, types, values);
+			" WHERE t.sync = s.name AND NOT t.refused AND s.database || '.' || t.lake_table = $1)"
+			" OR EXISTS (SELECT FROM jsonb_array_elements(s.tables) r WHERE r ? 'messages' AND s.database || '.' || (r ->> 'table') = $1)",
+			SPI_OK_SELECT, 1, types, values);
 	for (i = 0; i < SPI_processed; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -368,6 +387,13 @@ sync_catalog_find_by_lake_table(const char *name)
 		SyncRecord *sync = lfirst(cell);
 
 		load_tables(sync, name + strlen(sync->database) + 1, context);
+		if (sync->tables == NIL)
+		{
+			MemoryContext old = MemoryContextSwitchTo(context);
+
+			take_message_table(sync, name + strlen(sync->database) + 1);
+			MemoryContextSwitchTo(old);
+		}
 	}
 	catalog_leave(&access);
 	return result;

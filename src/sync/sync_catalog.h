@@ -103,6 +103,7 @@ typedef struct SyncRecord
 	const struct SourceHistory *source_history; /* see lake_position.h; NULL: not asked yet */
 
 	List	   *tables;			/* SyncTableRecord *, by source oid */
+	List	   *message_tables; /* SyncTableRecord *, of logical messages: see message_table.h */
 } SyncRecord;
 
 /* By name or by slot; NULL when there is none. */

@@ -110,6 +110,15 @@ take_source(TableRule *rule, const char *key, const JsonbValue *value)
 }
 
 static void
+take_messages(TableRule *rule, const char *key, const JsonbValue *value)
+{
+	if (rule->source)
+		refuse(rule, key, "excludes \"source\"");
+	take_source(rule, key, value);
+	rule->messages = true;
+}
+
+static void
 take_table(TableRule *rule, const char *key, const JsonbValue *value)
 {
 	rule->table = string_value(rule, key, value);
@@ -231,6 +240,7 @@ static const struct
 }			rule_keys[] =
 {
 	{"source", take_source},
+	{"messages", take_messages},
 	{"table", take_table},
 	{"options", take_options},
 	{"columns", take_columns},
@@ -271,6 +281,15 @@ rule_matches(const TableRule *rule, const char *source)
 	return DatumGetBool(DirectFunctionCall2Coll(textregexeq, C_COLLATION_OID, CStringGetTextDatum(source), whole_pattern(rule)));
 }
 
+static void
+check_message_rule(const TableRule *rule)
+{
+	if (rule->table == NULL)
+		refuse(rule, "table", "is missing");
+	if (rule->columns || rule->partition || rule->shard || rule->where || rule->history || rule->soft_delete || rule->nmetadata > 0)
+		refuse(rule, "messages", "goes with \"table\" and \"options\" alone");
+}
+
 static TableRule *
 rule_parse(JsonbContainer *object)
 {
@@ -289,6 +308,8 @@ rule_parse(JsonbContainer *object)
 	}
 	if (rule->source == NULL)
 		refuse(rule, "source", "is missing");
+	if (rule->messages)
+		check_message_rule(rule);
 	if (rule->shard)
 		rule->partition = lcons(pstrdup(table_rule_shard_column(rule)), rule->partition);
 	/* an invalid pattern is an error here */
@@ -324,13 +345,15 @@ table_rules_parse(Datum jsonb)
 }
 
 int
-table_rules_match(List *rules, const char *source)
+table_rules_match(List *rules, const char *name, bool messages)
 {
 	int			i;
 
 	for (i = 0; i < list_length(rules); i++)
 	{
-		if (rule_matches(list_nth(rules, i), source))
+		const TableRule *rule = list_nth(rules, i);
+
+		if (rule->messages == messages && rule_matches(rule, name))
 			return i + 1;
 	}
 	return 0;

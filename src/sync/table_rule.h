@@ -4,7 +4,8 @@
  *		and columns.
  *
  * A sync has a list of rules; for each source the first one counts whose
- * pattern is all of "schema.table".  That is decided when the source joins the
+ * pattern is all of "schema.table", and for each logical message the first one for
+ * messages whose pattern is all of its prefix.  That is decided when the source joins the
  * sync, whatever it is called later.
  */
 #ifndef STREAMHOUSE_SYNC_TABLE_RULE_H
@@ -25,6 +26,7 @@ typedef struct ComputedColumn
 typedef struct TableRule
 {
 	char	   *source;			/* regular expression */
+	bool		messages;		/* it is for logical messages, whose prefixes the expression speaks of */
 	char	   *table;			/* name of the lake table, with \1 for what matched; NULL: the source's */
 	List	   *options;		/* OptionPair *: before those of the sync */
 	List	   *columns;		/* ComputedColumn *: behind the source's, the shard first */
@@ -40,8 +42,8 @@ typedef struct TableRule
 /* A JSON array of rules (TableRule *); ERROR for anything that is not known. */
 extern List *table_rules_parse(Datum jsonb);
 
-/* The number of the first rule for a source, from 1; 0: there is none. */
-extern int	table_rules_match(List *rules, const char *source);
+/* The number of the first rule for a source, or for a prefix of messages, from 1; 0: there is none. */
+extern int	table_rules_match(List *rules, const char *name, bool messages);
 
 /* Name of the lake table for a source that matches. */
 extern char *table_rule_lake_table(const TableRule *rule, const char *source, const char *otherwise);

@@ -38,6 +38,7 @@
 #include "settings.h"
 #include "sync/column_change.h"
 #include "sync/lake_position.h"
+#include "sync/message_table.h"
 #include "sync/published.h"
 #include "sync/remote_catalog.h"
 #include "sync/remote_slot.h"
@@ -405,6 +406,18 @@ leave_source(const SyncRecord *sync)
 }
 
 static void
+begin_message_tables(const SyncRecord *sync, const char *warehouse)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (sync->message_tables == NIL)
+		return;
+	worker_begin_transaction();
+	message_tables_begin(sync, warehouse);
+	worker_end_transaction(context);
+}
+
+static void
 run_sync(const char *slot, SyncStream *stream, char **warehouse)
 {
 	SyncRecord *sync;
@@ -426,6 +439,7 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 	check_positions(sync, *warehouse);
 	if (!ensure_slot(sync))
 		return;
+	begin_message_tables(sync, *warehouse);
 	stream->frozen = copying_prepare(shared, sync, *warehouse);
 	set_decoding_memory();
 	stream->map = relation_map_create(stream->sync, *warehouse);
