@@ -111,6 +111,42 @@ aggregate_other_bytes(const Aggregate *aggregate)
 	FOR_EACH_ROW(row, group) \
 		if (nulls == NULL || !nulls[row])
 
+/* An integer, or another where null is 1: without a branch, or compilers would not make loops wide. */
+#define UNLESS_NULL(c_type, value, null, neutral) \
+	((c_type) (((value) & ((c_type) (null) - 1)) | ((neutral) & -(c_type) (null))))
+
+/*
+ * The rows that count (rows, nrows, nulls), of one group: loops without stores, and wide ones over all rows.  Of null
+ * rows the value is undefined, but can be read; the neutral one is taken in its place.
+ */
+#define FOLD(STEP, c_type, source, neutral) \
+	do { \
+		if (rows == NULL && nulls == NULL) \
+		{ \
+			for (int i = 0; i < nrows; i++) \
+				STEP(source[i]); \
+		} \
+		else if (rows == NULL) \
+		{ \
+			for (int i = 0; i < nrows; i++) \
+				STEP(UNLESS_NULL(c_type, source[i], nulls[i], neutral)); \
+		} \
+		else if (nulls == NULL) \
+		{ \
+			for (int i = 0; i < nrows; i++) \
+				STEP(source[rows[i]]); \
+		} \
+		else \
+		{ \
+			for (int i = 0; i < nrows; i++) \
+				STEP(UNLESS_NULL(c_type, source[rows[i]], nulls[rows[i]], neutral)); \
+		} \
+	} while (0)
+
+#define ADD(value) sum += (value)
+
+/* ---- counts ---- */
+
 static void
 count_rows(int64 *counts, const int32 *rows, int nrows, const int32 *groups)
 {
@@ -123,47 +159,53 @@ count_rows(int64 *counts, const int32 *rows, int nrows, const int32 *groups)
 		counts[group]++;
 }
 
+/* How many of the rows are not null. */
+static int
+count_present(const Vector *values, const int32 *rows, int nrows)
+{
+	const uint8 *source = (const uint8 *) values->nulls;
+	const uint8 *nulls = NULL;
+	int			sum = 0;
+
+	if (values->has_nulls)
+		FOLD(ADD, uint8, source, 0);
+	return nrows - sum;
+}
+
 static void
 count_values(int64 *counts, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
 {
 	if (!values->has_nulls)
-	{
 		count_rows(counts, rows, nrows, groups);
-		return;
-	}
-	FOR_EACH_ROW(row, group)
-		counts[group] += !values->nulls[row];
+	else if (groups == NULL)
+		counts[0] += count_present(values, rows, nrows);
+	else
+		FOR_EACH_ROW(row, group)
+			counts[group] += !values->nulls[row];
 }
 
 /* ---- sums ---- */
 
-/* All rows, one group: loops that compilers make wide.  Of null rows the value is undefined, but can be read. */
-#define SUM_ALL(name, member, sum_type) \
+/* Of one group. */
+#define SUM_ROWS(name, c_type, member, sum_type) \
 static sum_type \
-name(const Vector *values, int nrows) \
+name(const Vector *values, const int32 *rows, int nrows) \
 { \
+	const c_type *source = values->values.member; \
+	const uint8 *nulls = values->has_nulls ? (const uint8 *) values->nulls : NULL; \
 	sum_type	sum = 0; \
-	if (!values->has_nulls) \
-	{ \
-		for (int i = 0; i < nrows; i++) \
-			sum += values->values.member[i]; \
-	} \
-	else \
-	{ \
-		for (int i = 0; i < nrows; i++) \
-			sum += values->nulls[i] ? 0 : values->values.member[i]; \
-	} \
+	FOLD(ADD, c_type, source, 0); \
 	return sum; \
 }
 
-SUM_ALL(sum_all_int8, i8, int64)
-SUM_ALL(sum_all_int16, i16, int64)
-SUM_ALL(sum_all_int32, i32, int64)
-SUM_ALL(sum_all_int64, i64, int128)
+SUM_ROWS(sum_int8, int8, i8, int64)
+SUM_ROWS(sum_int16, int16, i16, int64)
+SUM_ROWS(sum_int32, int32, i32, int64)
+SUM_ROWS(sum_int64, int64, i64, int128)
 
-#define SUM_INTEGERS(sum_all, member, sum_member) \
-	if (rows == NULL && groups == NULL) \
-		aggregate->sums.sum_member[0] += sum_all(values, nrows); \
+#define SUM_INTEGERS(sum_rows, member, sum_member) \
+	if (groups == NULL) \
+		aggregate->sums.sum_member[0] += sum_rows(values, rows, nrows); \
 	else \
 	{ \
 		FOR_EACH_VALUE(row, group) \
@@ -207,13 +249,13 @@ add_to_sums(Aggregate *aggregate, const Vector *values, const int32 *rows, int n
 	switch (values->type->physical)
 	{
 		case PHYSICAL_INT8:
-			SUM_INTEGERS(sum_all_int8, i8, i64);
+			SUM_INTEGERS(sum_int8, i8, i64);
 		case PHYSICAL_INT16:
-			SUM_INTEGERS(sum_all_int16, i16, i64);
+			SUM_INTEGERS(sum_int16, i16, i64);
 		case PHYSICAL_INT32:
-			SUM_INTEGERS(sum_all_int32, i32, i64);
+			SUM_INTEGERS(sum_int32, i32, i64);
 		case PHYSICAL_INT64:
-			SUM_INTEGERS(sum_all_int64, i64, i128);
+			SUM_INTEGERS(sum_int64, i64, i128);
 		case PHYSICAL_INT128:
 			FOR_EACH_VALUE(row, group)
 				wide_sum_add(&aggregate->sums.wide[group], values->values.i128[row]);
@@ -285,30 +327,30 @@ add_to_moments(Aggregate *aggregate, const Vector *values, const int32 *rows, in
 		break; \
 	}
 
-/* All rows, one group. */
-#define EXTREME_ALL(name, c_type, member) \
+#define TAKE_LESS(value) extreme = Min(extreme, value)
+#define TAKE_GREATER(value) extreme = Max(extreme, value)
+
+/* Of one group that has a value among the rows. */
+#define EXTREME_ROWS(name, c_type, member, least, greatest) \
 static void \
-name(Aggregate *aggregate, const Vector *values, int nrows) \
+name(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows) \
 { \
 	const c_type *source = values->values.member; \
-	c_type		extreme = aggregate->counts[0] == 0 ? source[0] : aggregate->extremes->values.member[0]; \
-	if (aggregate->kind == AGGREGATE_MIN) \
-	{ \
-		for (int i = 0; i < nrows; i++) \
-			extreme = Min(extreme, source[i]); \
-	} \
+	const uint8 *nulls = values->has_nulls ? (const uint8 *) values->nulls : NULL; \
+	bool		is_min = aggregate->kind == AGGREGATE_MIN; \
+	c_type		extreme = is_min ? (greatest) : (least); \
+	if (aggregate->counts[0] > 0) \
+		extreme = aggregate->extremes->values.member[0]; \
+	if (is_min) \
+		FOLD(TAKE_LESS, c_type, source, greatest); \
 	else \
-	{ \
-		for (int i = 0; i < nrows; i++) \
-			extreme = Max(extreme, source[i]); \
-	} \
+		FOLD(TAKE_GREATER, c_type, source, least); \
 	aggregate->extremes->values.member[0] = extreme; \
-	aggregate->counts[0] += nrows; \
 }
 
-EXTREME_ALL(extreme_all_int16, int16, i16)
-EXTREME_ALL(extreme_all_int32, int32, i32)
-EXTREME_ALL(extreme_all_int64, int64, i64)
+EXTREME_ROWS(extreme_int16, int16, i16, PG_INT16_MIN, PG_INT16_MAX)
+EXTREME_ROWS(extreme_int32, int32, i32, PG_INT32_MIN, PG_INT32_MAX)
+EXTREME_ROWS(extreme_int64, int64, i64, PG_INT64_MIN, PG_INT64_MAX)
 
 static void
 keep_string(Aggregate *aggregate, int32 group, BytesView string)
@@ -346,26 +388,30 @@ add_strings(Aggregate *aggregate, const Vector *values, const int32 *rows, int n
 	}
 }
 
-/* False when rows have to be looked at one by one. */
+/* Rows of one group; false when they have to be looked at one by one. */
 static bool
-add_all_to_extreme(Aggregate *aggregate, const Vector *values, int nrows)
+add_rows_to_extreme(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows)
 {
-	if (values->has_nulls || nrows == 0)
-		return false;
+	int			present = count_present(values, rows, nrows);
+
+	if (present == 0)
+		return true;
 	switch (values->type->physical)
 	{
 		case PHYSICAL_INT16:
-			extreme_all_int16(aggregate, values, nrows);
-			return true;
+			extreme_int16(aggregate, values, rows, nrows);
+			break;
 		case PHYSICAL_INT32:
-			extreme_all_int32(aggregate, values, nrows);
-			return true;
+			extreme_int32(aggregate, values, rows, nrows);
+			break;
 		case PHYSICAL_INT64:
-			extreme_all_int64(aggregate, values, nrows);
-			return true;
+			extreme_int64(aggregate, values, rows, nrows);
+			break;
 		default:
 			return false;
 	}
+	aggregate->counts[0] += present;
+	return true;
 }
 
 static void
@@ -373,7 +419,7 @@ add_to_extremes(Aggregate *aggregate, const Vector *values, const int32 *rows, i
 {
 	const bool *nulls = values->has_nulls ? values->nulls : NULL;
 
-	if (rows == NULL && groups == NULL && add_all_to_extreme(aggregate, values, nrows))
+	if (groups == NULL && add_rows_to_extreme(aggregate, values, rows, nrows))
 		return;
 	switch (values->type->physical)
 	{
