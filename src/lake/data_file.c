@@ -323,10 +323,8 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 				 errmsg("data file \"%s\" has " INT64_FORMAT " rows, the manifest says " INT64_FORMAT,
 						path, reader->format->file_rows, file->row_count)));
 	check_required_columns(reader, path);
-	reader->live = row_set_all(file->row_count);
-	if (file->deletions != NULL)
-		reader->live = row_set_and_not(reader->live,
-									   deletion_vector_load(file->deletions, file->file_name, file->row_count));
+	reader->live = file->deletions == NULL ? row_set_all(file->row_count) :
+		deletion_vector_live_rows(file->deletions, file->file_name, file->row_count);
 	return reader;
 }
 

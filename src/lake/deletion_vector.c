@@ -4,7 +4,8 @@
  *
  * A vector is a roaring bitmap of row positions, one of many in an index file.
  * It is turned into a plain bitmap of the file's rows when the file is opened:
- * that has a bound, and asking it for the rows of a batch takes no time.
+ * that has a bound, and asking it for the rows of a batch takes no time.  The
+ * cache keeps it for the next scan.
  *
  * Source: format digest section 7.4.
  */
@@ -16,6 +17,7 @@
 #include "lake/index_manifest.h"
 #include "lake/path.h"
 #include "port/pg_bswap.h"
+#include "storage/cache.h"
 #include "storage/storage.h"
 #include "utils/memutils.h"
 
@@ -46,6 +48,14 @@ typedef struct FileItem
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
+
+/* What the cache keeps of a vector: the rows that it leaves, and what the manifest said of it */
+typedef struct KeptRows
+{
+	RowSet		live;
+	int64		length;
+	int64		cardinality;
+} KeptRows;
 
 typedef struct VectorSearch
 {
@@ -233,4 +243,36 @@ deletion_vector_load(const DeletionVectorPlace *place, const char *data_file, in
 					 row_set_count(&rows), place->cardinality);
 	pfree(bytes);
 	return rows;
+}
+
+static bool
+is_kept_of(const KeptRows *kept, const DeletionVectorPlace *place, int64 file_rows)
+{
+	return kept->live.nrows == file_rows && kept->length == place->length && kept->cardinality == place->cardinality;
+}
+
+RowSet
+deletion_vector_live_rows(const DeletionVectorPlace *place, const char *data_file, int64 file_rows)
+{
+	const KeptRows *found = cache_get(CACHE_DELETION_VECTOR, place->path, place->offset);
+	KeptRows   *kept;
+	RowSet		deleted;
+	MemoryContext context;
+	MemoryContext old;
+
+	/* if the manifest says something else of the vector now, reading it tells what is wrong */
+	if (found != NULL && is_kept_of(found, place, file_rows))
+		return found->live;
+	deleted = deletion_vector_load(place, data_file, file_rows);
+	context = cache_context_create();
+	old = MemoryContextSwitchTo(context);
+	kept = palloc(sizeof(KeptRows));
+	kept->live = row_set_and_not(row_set_all(file_rows), deleted);
+	kept->length = place->length;
+	kept->cardinality = place->cardinality;
+	MemoryContextSwitchTo(old);
+	pfree(deleted.words);
+	if (cache_has_room(MemoryContextMemAllocated(context, true)))
+		cache_put(CACHE_DELETION_VECTOR, place->path, place->offset, context, kept);
+	return kept->live;
 }

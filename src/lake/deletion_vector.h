@@ -31,4 +31,7 @@ extern int64 deletion_vector_cardinality(const DataFileMeta *file);
 /* Read the rows, of a data file of so many, that are deleted. */
 extern RowSet deletion_vector_load(const DeletionVectorPlace *place, const char *data_file, int64 file_rows);
 
+/* Those that are left; of the cache, where the vector was read before. */
+extern RowSet deletion_vector_live_rows(const DeletionVectorPlace *place, const char *data_file, int64 file_rows);
+
 #endif							/* STREAMHOUSE_DELETION_VECTOR_H */

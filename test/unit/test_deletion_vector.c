@@ -10,6 +10,7 @@
 #include "lake/deletion_vector.h"
 #include "lib/stringinfo.h"
 #include "port/pg_bswap.h"
+#include "storage/cache.h"
 #include "storage/storage.h"
 
 #include "damage.h"
@@ -100,6 +101,33 @@ test_java_bytes(void)
 		CHECK_INT(row_set_list(&vector, false, 1, 2, rows), 1);
 		CHECK_INT(rows[0], 1);
 	}
+}
+
+/* The cache gives the rows again, but only to who expects the same vector. */
+static void
+test_live_rows(void)
+{
+	DeletionVectorPlace place = write_hex(java_v1, 22, 1);
+	DeletionVectorPlace wrong = place;
+	RowSet		live;
+	RowSet		again;
+	int32		rows[3];
+
+	cache_limit = 1024;
+	live = deletion_vector_live_rows(&place, "data", 3);
+	again = deletion_vector_live_rows(&place, "data", 3);
+	CHECK(again.words == live.words);
+	CHECK_INT(row_set_list(&again, true, 0, 3, rows), 2);
+	CHECK_INT(rows[0], 0);
+	CHECK_INT(rows[1], 2);
+	CHECK_INT(cache_hits(CACHE_DELETION_VECTOR), 1);
+	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "data", deletion_vector_live_rows(&place, "data", 1));
+	wrong.cardinality = 2;
+	CHECK_ERROR(ERRCODE_DATA_CORRUPTED, "damaged", deletion_vector_live_rows(&wrong, "data", 3));
+	cache_limit = 0;
+	again = deletion_vector_live_rows(&place, "data", 3);
+	CHECK(again.words != live.words);
+	CHECK_INT(row_set_count(&again), 2);
 }
 
 /* Rows of every density, so that all kinds of containers come, read in batches of any size */
@@ -235,6 +263,7 @@ main(void)
 {
 	unit_begin();
 	RUN(test_java_bytes);
+	RUN(test_live_rows);
 	RUN(test_random_rows);
 	RUN(test_refusals);
 	RUN(test_damaged_bitmaps);
