@@ -83,10 +83,10 @@ define_session_settings(void)
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("streamhouse.metadata_cache_size",
-							"Memory of a session for manifests, footers of data files, and pages in which it looked rows up.",
+							"Memory of a session for manifests, deletion vectors, footers of data files, and pages in which it looked rows up.",
 							"0 keeps nothing.",
 							&cache_limit,
-							128 * 1024,
+							192 * 1024,
 							0,
 							MAX_KILOBYTES,
 							PGC_USERSET,

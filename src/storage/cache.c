@@ -13,7 +13,7 @@
 #include "storage/cache.h"
 #include "utils/memutils.h"
 
-#define BUCKETS 1024			/* a power of two */
+#define BUCKETS 8192			/* a power of two */
 
 /* One value is at most this part of all. */
 #define LARGEST_PART 8
