@@ -109,7 +109,7 @@ COMMENT ON FUNCTION streamhouse.check_sync IS 'everything that would keep create
 
 CREATE PROCEDURE streamhouse.alter_sync(name text, flush_interval interval DEFAULT NULL, on_unrepresentable text DEFAULT NULL,
 	on_schema_change text DEFAULT NULL, auto_refresh boolean DEFAULT NULL, on_slot_loss text DEFAULT NULL,
-	wal_limit text DEFAULT NULL, connection text DEFAULT NULL)
+	wal_limit text DEFAULT NULL, connection text DEFAULT NULL, tables jsonb DEFAULT NULL, copy boolean DEFAULT false)
 LANGUAGE C AS 'MODULE_PATHNAME', 'streamhouse_alter_sync';
 COMMENT ON PROCEDURE streamhouse.alter_sync IS 'change what is given of a sync';
 

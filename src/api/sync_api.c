@@ -21,6 +21,7 @@
 #include "sync/mirror.h"
 #include "sync/preflight.h"
 #include "sync/remote_slot.h"
+#include "sync/rule_change.h"
 #include "sync/slot.h"
 #include "sync/sync_catalog.h"
 #include "worker/shared_state.h"
@@ -266,6 +267,61 @@ alter_connection(SyncRecord *sync, Datum connection, int64 wal_limit)
 	sync_catalog_set_remote(sync);
 }
 
+/* The worker brings the lake table into form before it copies (column_change_align). */
+static void
+copy_again(SyncRecord *sync, const SyncTableRecord *table)
+{
+	List	   *left;
+	List	   *anew = preflight_tables(sync, shared_state != NULL, table->source, &left);
+
+	sync_catalog_set_used(sync->name, table, linitial(anew));
+	sync_catalog_copy_again(sync->name, table);
+	worker_restart_sync_at_commit(sync->slot);
+}
+
+/* Take up tables that the publication has and the sync has not, and leave those that it has no more; true if there were any. */
+static bool
+refresh_tables(SyncRecord *sync)
+{
+	List	   *left;
+	List	   *joined = preflight_tables(sync, shared_state != NULL, InvalidOid, &left);
+	ListCell   *cell;
+
+	foreach(cell, left)
+		sync_catalog_remove_table(sync->name, lfirst(cell));
+	foreach(cell, joined)
+		sync_catalog_add_table(sync->name, lfirst(cell));
+	mirror_drop_left(left, joined);
+	return left != NIL || joined != NIL;
+}
+
+/* Tables of which the rules make nothing else go on; others are copied again, if that is wanted. */
+static void
+alter_rules(SyncRecord *sync, Datum rules, bool copy)
+{
+	RuleChanges changes;
+	ListCell   *cell;
+
+	rule_changes_find(sync, table_rules_parse(rules), copy, &changes);
+	foreach(cell, changes.moved)
+		sync_catalog_remove_table(sync->name, lfirst(cell));
+	preflight_messages(sync);
+	(void) refresh_tables(sync);
+	mirror_drop_left(changes.moved, NIL);
+	foreach(cell, changes.same)
+		sync_catalog_set_rule_number(sync->name, lfirst(cell));
+	foreach(cell, changes.again)
+	{
+		/* it may have left */
+		if (!list_member_ptr(sync->tables, lfirst(cell)))
+			continue;
+		sync_catalog_set_rule_number(sync->name, lfirst(cell));
+		copy_again(sync, lfirst(cell));
+	}
+	sync_catalog_set_rules(sync->name, rules);
+	rule_changes_publish_options(&changes);
+}
+
 /* The worker takes up the new definition by starting again. */
 Datum
 streamhouse_alter_sync(PG_FUNCTION_ARGS)
@@ -279,6 +335,7 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	int64		wal_limit = 0;
 
 	require_replication_role();
+	sync_catalog_lock(text_argument(fcinfo, 0, "name"));
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
 	if (!PG_ARGISNULL(1))
 		check_flush_interval(PG_GETARG_INTERVAL_P(1));
@@ -298,6 +355,8 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy,
 					   PG_ARGISNULL(3) ? NULL : &on_schema_change, PG_ARGISNULL(4) ? NULL : &auto_refresh,
 					   PG_ARGISNULL(5) ? NULL : &on_slot_loss, PG_ARGISNULL(6) ? NULL : &wal_limit);
+	if (!PG_ARGISNULL(8))
+		alter_rules(sync, PG_GETARG_DATUM(8), !PG_ARGISNULL(9) && PG_GETARG_BOOL(9));
 	worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
 }
@@ -307,34 +366,13 @@ Datum
 streamhouse_refresh_sync(PG_FUNCTION_ARGS)
 {
 	SyncRecord *sync;
-	List	   *left;
-	List	   *joined;
-	ListCell   *cell;
 
 	require_replication_role();
 	sync_catalog_lock(text_argument(fcinfo, 0, "name"));
 	sync = find_sync(text_argument(fcinfo, 0, "name"));
-	joined = preflight_tables(sync, shared_state != NULL, InvalidOid, &left);
-	foreach(cell, left)
-		sync_catalog_remove_table(sync->name, lfirst(cell));
-	foreach(cell, joined)
-		sync_catalog_add_table(sync->name, lfirst(cell));
-	mirror_drop_left(left, joined);
-	if (left != NIL || joined != NIL)
+	if (refresh_tables(sync))
 		worker_restart_sync_at_commit(sync->slot);
 	PG_RETURN_VOID();
-}
-
-/* The worker brings the lake table into form before it copies (column_change_align). */
-static void
-copy_again(SyncRecord *sync, const SyncTableRecord *table)
-{
-	List	   *left;
-	List	   *anew = preflight_tables(sync, shared_state != NULL, table->source, &left);
-
-	sync_catalog_set_used(sync->name, table, linitial(anew));
-	sync_catalog_copy_again(sync->name, table);
-	worker_restart_sync_at_commit(sync->slot);
 }
 
 Datum

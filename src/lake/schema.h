@@ -97,6 +97,9 @@ extern void schema_replace_field(TableSchema *schema, int position, const DataFi
 /* Nullability stays as it is. */
 extern void schema_retype_field(TableSchema *schema, int position, const DataType *type);
 
+/* value NULL: it is not set any more. */
+extern void schema_set_option(TableSchema *schema, const char *key, const char *value);
+
 /* Options that name the column follow. */
 extern void schema_rename_field(TableSchema *schema, int position, const char *name);
 

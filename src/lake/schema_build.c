@@ -322,6 +322,20 @@ schema_next(const TableSchema *schema)
 	return next;
 }
 
+void
+schema_set_option(TableSchema *schema, const char *key, const char *value)
+{
+	ListCell   *lc;
+
+	foreach(lc, schema->options)
+	{
+		if (strcmp(((OptionPair *) lfirst(lc))->key, key) == 0)
+			schema->options = foreach_delete_current(schema->options, lc);
+	}
+	if (value != NULL)
+		schema->options = lappend(schema->options, option_pair_make(key, value));
+}
+
 /* A field with ids that no other has had. */
 static void
 set_new_field(TableSchema *schema, int position, const DataField *field)

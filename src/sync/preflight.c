@@ -10,6 +10,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
+#include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
 #include "utils/acl.h"
@@ -18,6 +19,7 @@
 #include "utils/rel.h"
 #include "utils/resowner.h"
 
+#include "fdw/fdw.h"
 #include "fdw/types.h"
 #include "sync/message_table.h"
 #include "sync/preflight_check.h"
@@ -459,6 +461,7 @@ check_table(Preflight *check, const PublishedTable *published)
 			preflight_attempt(check, check_column, &column);
 		}
 		check_name(check, check->sync->tables, record);
+		check_name(check, check->sync->message_tables, record);
 		if (record->shard && record->shard[0] == '\0')
 			preflight_problem(check, psprintf("the shard of table \"%s\" is empty", published->name), "let \"shard\" have a value for it");
 	}
@@ -561,8 +564,23 @@ check_message_table(Preflight *check, void *arg)
 	message_table_check(check->sync, arg, check->warehouse);
 }
 
+/* Does one of the records fill the lake table? */
+static bool
+fills(const List *records, const char *lake_table)
+{
+	const ListCell *cell;
+
+	foreach(cell, records)
+	{
+		if (strcmp(((const SyncTableRecord *) lfirst(cell))->lake_table, lake_table) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* known: those that the sync has filled. */
 static void
-check_message_tables(Preflight *check)
+check_message_tables(Preflight *check, const List *known)
 {
 	ListCell   *cell;
 
@@ -573,7 +591,7 @@ check_message_tables(Preflight *check)
 		check->sync->message_tables = lappend(check->sync->message_tables, lfirst(cell));
 		if (check->sync->connection)
 			preflight_problem(check, "logical messages of another server are not kept", "leave out the rules with \"messages\"");
-		else if (check->warehouse)
+		else if (check->warehouse && !fills(known, ((const SyncTableRecord *) lfirst(cell))->lake_table))
 			preflight_attempt(check, check_message_table, lfirst(cell));
 	}
 }
@@ -586,7 +604,7 @@ check_all(Preflight *check)
 	preflight_source(check);
 	foreach(cell, check->published)
 		check_table(check, lfirst(cell));
-	check_message_tables(check);
+	check_message_tables(check, NIL);
 	check_other_syncs(check, 0);
 }
 
@@ -597,6 +615,19 @@ preflight(SyncRecord *sync, bool preloaded)
 
 	check_all(&check);
 	report_problems(&check, "be created");
+}
+
+void
+preflight_messages(SyncRecord *sync)
+{
+	Preflight	check = {.sync = sync};
+	const List *known = sync->message_tables;
+
+	check.warehouse = server_warehouse(GetForeignServerByName(sync->server, false), true);
+	sync->message_tables = NIL;
+	check_message_tables(&check, known);
+	check_other_syncs(&check, list_length(sync->tables));
+	report_problems(&check, "follow these rules");
 }
 
 /* Mirrors are made for the check alone. */

@@ -22,6 +22,12 @@ typedef struct PreflightProblem
 	const char *cure;			/* or NULL */
 } PreflightProblem;
 
+/*
+ * Let a sync that exists have the tables of messages that its rules give it.  ERROR
+ * unless it may fill those that it has not had before.
+ */
+extern void preflight_messages(SyncRecord *sync);
+
 /* All problems (PreflightProblem *) of a sync that is not to be made yet, and warnings; allocated in CurrentMemoryContext. */
 extern List *preflight_list_problems(SyncRecord *sync, bool preloaded);
 

@@ -611,6 +611,18 @@ sync_catalog_set_remote(const SyncRecord *sync)
 }
 
 void
+sync_catalog_set_rules(const char *name, Datum rules)
+{
+	CatalogAccess access;
+	Oid			types[2] = {TEXTOID, JSONBOID};
+	Datum		values[2] = {CStringGetTextDatum(name), rules};
+
+	catalog_enter(&access);
+	execute("UPDATE streamhouse.sync SET tables = $2 WHERE name = $1", SPI_OK_UPDATE, 2, types, values);
+	catalog_leave(&access);
+}
+
+void
 sync_catalog_delete(const char *name)
 {
 	execute_about("DELETE FROM streamhouse.sync WHERE name = $1", SPI_OK_DELETE, name);
@@ -796,6 +808,16 @@ sync_catalog_set_mirrored(const char *sync, const SyncTableRecord *table)
 	update_table("UPDATE streamhouse.sync_table SET remote_columns = $3, remote_types = $4, remote_typmods = $5"
 				 " WHERE sync = $1 AND copy_id = $2::uuid",
 				 sync, table, 3, types, values);
+}
+
+void
+sync_catalog_set_rule_number(const char *sync, const SyncTableRecord *table)
+{
+	Oid			types[1] = {INT4OID};
+	Datum		values[1] = {Int32GetDatum(table->rule_number)};
+
+	update_table("UPDATE streamhouse.sync_table SET rule = nullif($3, 0) WHERE sync = $1 AND copy_id = $2::uuid",
+				 sync, table, 1, types, values);
 }
 
 void

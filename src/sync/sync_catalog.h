@@ -156,6 +156,10 @@ extern void sync_catalog_alter(const char *name, const Datum *flush_interval, co
 /* Where the source is, and what its publication publishes; of what is there in the record. */
 extern void sync_catalog_set_remote(const SyncRecord *sync);
 
+/* Other rules, as given by the user; and the one that counts for a table. */
+extern void sync_catalog_set_rules(const char *name, Datum rules);
+extern void sync_catalog_set_rule_number(const char *sync, const SyncTableRecord *table);
+
 extern void sync_catalog_delete(const char *name);
 extern void sync_catalog_set_enabled(const char *name, bool enabled);
 
