@@ -179,6 +179,21 @@ apply_truncate(SyncStream *stream, SyncTable *table)
 	target->pending_rows = 0;
 }
 
+/* The copies of all tables that fill the lake table are to wait until the stream takes it up again. */
+static void
+report_deferred(SyncStream *stream, const SyncTarget *target)
+{
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
+
+	hash_seq_init(&status, stream->map->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+	{
+		if (table->target == target)
+			stream->monitor->deferred(table->record);
+	}
+}
+
 void
 apply_defer(SyncStream *stream, SyncTable *table)
 {
@@ -193,7 +208,7 @@ apply_defer(SyncStream *stream, SyncTable *table)
 	target->pending_rows = 0;
 	target->deferred = true;
 	stream->frozen = true;
-	stream->monitor->deferred(table->record);
+	report_deferred(stream, target);
 }
 
 typedef struct FlushContext

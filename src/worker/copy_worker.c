@@ -180,6 +180,31 @@ try_chunk(int table, int chunk, void (*begin) (void), void (*end) (void), void (
 	return good;
 }
 
+/* Has the copy of another source of the same lake table failed, so that the stream leaves it out until a later round? */
+static bool
+is_held_up(const BoardTable *entry)
+{
+	const SyncTableRecord *record = find_record(entry->copy_id);
+	int			i;
+
+	for (i = 0; i < board->ntables; i++)
+	{
+		const BoardTable *other = &board->tables[i];
+		const SyncTableRecord *other_record = other->state == BOARD_FAILED && other->begun ? find_record(other->copy_id) : NULL;
+
+		if (record && other_record && strcmp(record->lake_table, other_record->lake_table) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is the table copied, but not all of it visible before the stream takes it up again?  The lock must be held. */
+static bool
+awaits_stream(const BoardTable *entry)
+{
+	return entry->state == BOARD_DONE && entry->deferred && !is_held_up(entry);
+}
+
 /* The stream takes up tables that it had to leave out until they are copied. */
 static void
 wake_deferred_stream(void)
@@ -189,7 +214,7 @@ wake_deferred_stream(void)
 
 	LWLockAcquire(shared_state->lock, LW_SHARED);
 	for (i = 0; i < board->ntables; i++)
-		deferred |= board->tables[i].state == BOARD_DONE && board->tables[i].deferred;
+		deferred |= awaits_stream(&board->tables[i]);
 	deferred &= !shared->worker.restart;
 	LWLockRelease(shared_state->lock);
 	if (deferred)
@@ -548,7 +573,7 @@ wait_for_stream(void)
 		LWLockAcquire(shared_state->lock, LW_SHARED);
 		passed = shared->visible >= board->position;
 		for (i = 0; i < board->ntables; i++)
-			passed &= board->tables[i].state != BOARD_DONE || !board->tables[i].deferred;
+			passed &= !awaits_stream(&board->tables[i]);
 		LWLockRelease(shared_state->lock);
 		wake_deferred_stream();
 		if (!passed)
@@ -556,12 +581,15 @@ wait_for_stream(void)
 	}
 }
 
-/* What has become of a table goes to the catalog; true when it is copied. */
+/*
+ * What has become of a table goes to the catalog; true when it is copied.  The
+ * next round finds the chunks of one that the stream leaves out still.
+ */
 static bool
 record_result(const BoardTable *entry)
 {
 	MemoryContext context = CurrentMemoryContext;
-	bool		copied = entry->begun && entry->state == BOARD_DONE;
+	bool		copied = entry->begun && entry->state == BOARD_DONE && !entry->deferred;
 
 	worker_begin_transaction();
 	if (copied)
