@@ -36,6 +36,9 @@ struct Aggregation
 	int32	   *groups;
 	int32	   *rows;			/* in a group that is at hand */
 	int32	   *filtered;
+	int			span;			/* rows to look at where most are selected; 0: the selected ones */
+	bool	   *absent;			/* of the span: not selected */
+	bool	   *masked_nulls;	/* of an item's values: null, or absent */
 };
 
 /* Forget all groups. */
@@ -94,6 +97,8 @@ aggregation_create(const AggregationSpec *spec)
 	aggregation->groups = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
 	aggregation->rows = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
 	aggregation->filtered = (int32 *) palloc(BATCH_ROWS * sizeof(int32));
+	aggregation->absent = (bool *) palloc(BATCH_ROWS * sizeof(bool));
+	aggregation->masked_nulls = (bool *) palloc(BATCH_ROWS * sizeof(bool));
 	begin_groups(aggregation);
 	return aggregation;
 }
@@ -232,6 +237,58 @@ filter_rows(Aggregation *aggregation, const AggregationItem *item, const int32 *
 	return filtered;
 }
 
+/*
+ * Where most rows are selected, to look at all of them and take the others for
+ * null is faster: loops over consecutive rows are wide.
+ */
+static void
+choose_span(Aggregation *aggregation, const int32 *rows, int nrows)
+{
+	bool	   *absent = aggregation->absent;
+
+	aggregation->span = 0;
+	if (rows == NULL || aggregation->grouping != NULL || nrows <= (rows[nrows - 1] + 1) / 2)
+		return;
+	aggregation->span = rows[nrows - 1] + 1;
+	memset(absent, true, aggregation->span);
+	for (int i = 0; i < nrows; i++)
+		absent[rows[i]] = false;
+}
+
+static bool
+takes_span(const Aggregation *aggregation, const AggregationItem *item)
+{
+	return aggregation->span > 0 && item->filter == NULL && item->condition == NULL &&
+		(item->kind == AGGREGATE_COUNT || item->kind == AGGREGATE_SUM ||
+		 item->kind == AGGREGATE_MIN || item->kind == AGGREGATE_MAX);
+}
+
+static void
+unite_nulls(const bool *a, const bool *b, int nrows, bool *out)
+{
+	const uint8 *pg_restrict left = (const uint8 *) a;
+	const uint8 *pg_restrict right = (const uint8 *) b;
+	uint8	   *pg_restrict united = (uint8 *) out;
+
+	for (int i = 0; i < nrows; i++)
+		united[i] = left[i] | right[i];
+}
+
+static void
+add_span(Aggregation *aggregation, int i, const Vector *values)
+{
+	Vector		masked = *values;
+
+	masked.has_nulls = true;
+	masked.nulls = aggregation->absent;
+	if (values->has_nulls)
+	{
+		masked.nulls = aggregation->masked_nulls;
+		unite_nulls(aggregation->absent, values->nulls, aggregation->span, masked.nulls);
+	}
+	aggregate_add(aggregation->aggregates[i], &masked, NULL, aggregation->span, NULL);
+}
+
 static void
 add_to_item(Aggregation *aggregation, int i, const int32 *rows, int nrows)
 {
@@ -243,8 +300,11 @@ add_to_item(Aggregation *aggregation, int i, const int32 *rows, int nrows)
 		return;
 	if (item->argument != NULL)
 		values = expression_evaluate(item->argument, aggregation->columns, rows, nrows);
-	aggregate_add(aggregation->aggregates[i], values, rows, nrows,
-				  aggregation->grouping != NULL ? aggregation->groups : NULL);
+	if (takes_span(aggregation, item))
+		add_span(aggregation, i, values);
+	else
+		aggregate_add(aggregation->aggregates[i], values, rows, nrows,
+					  aggregation->grouping != NULL ? aggregation->groups : NULL);
 }
 
 void
@@ -258,6 +318,7 @@ aggregation_add(Aggregation *aggregation, Vector *const *columns, const int32 *r
 		rows = assign_groups(aggregation, columns, rows, &nrows);
 	if (nrows == 0)
 		return;
+	choose_span(aggregation, rows, nrows);
 	for (int i = 0; i < spec->nitems; i++)
 		add_to_item(aggregation, i, rows, nrows);
 }

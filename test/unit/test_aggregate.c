@@ -232,7 +232,8 @@ check_grouping(int nkeys, const int *keys, Size memory_limit, int step)
 	aggregation = aggregation_create(&spec);
 	for (int row = 0; row < ROWS; row++)
 	{
-		selected[row] = unit_random_below(4) > 0;
+		/* most rows of a batch, half of them, or few */
+		selected[row] = unit_random_below(4) > row / BATCH_ROWS % 3;
 		expected += selected[row];
 	}
 	for (int first = 0; first < ROWS; first += BATCH_ROWS)

@@ -10,6 +10,9 @@
 /* Selected rows with fewer than this between them are read together. */
 #define SPAN_GAP_ROWS 32
 
+/* Where at least so many of a hundred are selected, all are read together. */
+#define SPAN_DENSE_PERCENT 75
+
 /* Levels of the next rows as null flags; returns how many are not null. */
 static int
 read_nulls(ParquetColumn *column, int count, bool *nulls)
@@ -240,6 +243,13 @@ read_span(ParquetColumn *column, int64 start, int count, Vector *out, int at, bo
 	}
 }
 
+static bool
+is_dense(const int32 *selection, int nselected)
+{
+	return nselected > 0 &&
+		nselected * 100 >= (selection[nselected - 1] - selection[0] + 1) * SPAN_DENSE_PERCENT;
+}
+
 void
 column_read(ParquetColumn *column, int64 start, int nrows, const int32 *selection, int nselected, Vector *out)
 {
@@ -247,13 +257,15 @@ column_read(ParquetColumn *column, int64 start, int nrows, const int32 *selectio
 	bool		done = false;
 
 	vector_reset(out);
+	/* rows that are not selected may be looked up when codes are given up */
+	if (selection != NULL && out->codes_buffer != NULL)
+		memset(out->codes_buffer, 0, nrows * sizeof(int32));
 	if (selection == NULL)
 		read_span(column, start, nrows, out, 0, &done);
+	else if (is_dense(selection, nselected))
+		read_span(column, start + selection[0], selection[nselected - 1] - selection[0] + 1, out, selection[0], &done);
 	else
 	{
-		/* rows that are not selected may be looked up when codes are given up */
-		if (out->codes_buffer != NULL)
-			memset(out->codes_buffer, 0, nrows * sizeof(int32));
 		for (int i = 0; i < nselected;)
 		{
 			int			first = selection[i];
