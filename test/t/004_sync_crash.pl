@@ -82,22 +82,6 @@ INSERT INTO journal SELECT 'line', nextval('journal_n') FROM generate_series(1, 
 COMMIT;
 });
 
-sub server_is_up
-{
-	my ($code, $out, $err) = $node->psql('postgres', 'SELECT 1');
-	return $code == 0;
-}
-
-sub wait_for_server
-{
-	for (1 .. 600)
-	{
-		return if server_is_up();
-		usleep(100_000);
-	}
-	die 'the server does not come back';
-}
-
 # The load is started anew after each crash.
 sub start_load
 {
@@ -122,8 +106,7 @@ foreach my $round (1 .. $crashes)
 			q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'streamhouse sync' ORDER BY random() LIMIT 1});
 		note "round $round: SIGKILL of worker $pid";
 		kill 'KILL', $pid if $pid;
-		usleep(100_000);
-		wait_for_server();
+		wait_for_server($node);
 	}
 	eval { $load->kill_kill };
 }

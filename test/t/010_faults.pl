@@ -6,8 +6,11 @@ use strict;
 use warnings;
 
 use File::Find;
+use FindBin;
+use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SyncNode;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('faults');
@@ -51,7 +54,7 @@ sub table_is_whole
 	my @files = files_below("$lake/d.db/t", 'parquet$');
 	cmp_ok(scalar(@files), '>', 1, 'the buffer was written before the commit');
 	kill 'KILL', $pid;
-	$node->poll_query_until('postgres', 'SELECT 1', '1');
+	wait_for_server($node);
 	eval { $session->quit };
 	table_is_whole('nothing of a killed INSERT is visible');
 	is_deeply([ files_below("$lake/d.db/t", 'snapshot-') ], \@before, 'and no snapshot was made');
@@ -147,7 +150,7 @@ for my $kind (sort keys %kinds)
 	{
 		damage($path, $content);
 		my ($status, $out, $err) = $node->psql('postgres', 'SELECT md5(string_agg(t::text, chr(10) ORDER BY id)) FROM l.t t');
-		if ($status == 2) { $died++; $node->poll_query_until('postgres', 'SELECT 1', '1'); }
+		if ($status == 2) { $died++; wait_for_server($node); }
 		elsif ($status == 0) { $wrong++ if $out ne $right; }
 		elsif ($err !~ /\Q$name\E|\Q$lake\E|d\.t\b/) { $unnamed++; diag($err); }
 	}

@@ -141,8 +141,7 @@ foreach my $round (1 .. 4)
 	{
 		my $pid = sql(q{SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE backend_type = 'streamhouse copy'});
 		kill 'KILL', $pid if $pid;
-		usleep(200_000);
-		$node->poll_query_until('postgres', 'SELECT true');
+		wait_for_server($node);
 	}
 	elsif ($round == 3)
 	{

@@ -265,7 +265,7 @@ foreach my $round (1 .. 6)
 	{
 		my $pid = sql(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'streamhouse sync' AND application_name LIKE '% b'});
 		kill 'KILL', $pid if $pid;
-		$node->poll_query_until('postgres', 'SELECT true');
+		wait_for_server($node);
 	}
 	eval { $load->kill_kill };
 }

@@ -383,7 +383,7 @@ foreach my $round (1 .. $crashes)
 	{
 		my $pid = sql(q{SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'streamhouse %' AND application_name LIKE '% k' ORDER BY random() LIMIT 1});
 		kill 'KILL', $pid if $pid;
-		$node->poll_query_until('postgres', 'SELECT true');
+		wait_for_server($node);
 	}
 	eval { $load->kill_kill };
 }

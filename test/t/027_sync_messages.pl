@@ -94,7 +94,7 @@ for my $round (1 .. 3)
 		sleep 1;
 	}
 	eval { $load->finish };
-	$node->poll_query_until('postgres', 'SELECT true');
+	wait_for_server($node);
 }
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM streamhouse.sync_status WHERE state = 'streaming'}) or die;
 wait_for_sync($node, 's');

@@ -10,8 +10,9 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(sync_node wait_for_sync same_rows sync_error table_error sync_lost copy_error);
+our @EXPORT = qw(sync_node wait_for_server wait_for_sync same_rows sync_error table_error sync_lost copy_error);
 
 # A running server; further settings as text, and what Cluster's init takes.
 sub sync_node
@@ -35,6 +36,19 @@ streamhouse.maintenance_interval = 1
 		CREATE SCHEMA lake;
 	});
 	return ($node, $lake);
+}
+
+# After a process was killed: the server needs a moment to notice.  A connection that breaks meanwhile is an exception, not a code.
+sub wait_for_server
+{
+	my ($node) = @_;
+	usleep(200_000);
+	for (1 .. 600)
+	{
+		return if eval { $node->psql('postgres', 'SELECT 1') == 0 };
+		usleep(100_000);
+	}
+	die 'the server does not come back';
 }
 
 sub wait_for_sync
