@@ -32,8 +32,8 @@ wal_level = logical
 shared_preload_libraries = 'streamhouse'
 fsync = off
 max_connections = 40
-max_worker_processes = 32
-max_replication_slots = 20
+max_worker_processes = 40
+max_replication_slots = 24
 max_prepared_transactions = 20
 checkpoint_timeout = 30
 timezone = 'UTC'
@@ -356,7 +356,7 @@ class Stress:
             time.sleep(r.random() * 2)
             self.sql("CALL streamhouse.resume_sync('%s')" % note)
         elif kind == "resync":
-            sync = r.choice(["keyed", "evolving", "filtered"])
+            sync = r.choice(["keyed", "evolving", "filtered", "kept", "together"])
             note = r.choice(SYNCS[sync][0]).name
             note += "\n".join([""] + self.sql("SET lock_timeout = '10s'; CALL streamhouse.resync_table('%s', '%s')" % (sync, note)))
         elif kind == "late":
@@ -435,7 +435,7 @@ class Stress:
         # as the output functions print it, which casts do not for every type
         short = ", ".join("CASE WHEN {0} IS NULL THEN NULL WHEN length({0}::text) > 100 THEN md5(format('%s', {0})) ELSE format('%s', {0}) END AS {0}".format(c) for c in columns)
         source = "SELECT %s FROM %s%s" % (short, table.name, " WHERE " + table.where if table.where else "")
-        lake = "SELECT %s FROM lake.%s" % (short, table.name)
+        lake = "SELECT %s FROM lake.%s" % (short, table.lake)
         if table.kind == "history":
             lake = ("SELECT {c} FROM (SELECT {c}, sum(CASE WHEN _kind IN ('+I', '+U') THEN 1 ELSE -1 END) AS times FROM (SELECT {s}, _kind, _lsn FROM lake.{t}) AS changes "
                     "WHERE _lsn > coalesce((SELECT max(_lsn) FROM lake.{t} WHERE _kind = 'T'), 0) GROUP BY {c}) AS state, "

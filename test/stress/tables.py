@@ -17,9 +17,11 @@ BIG = "big text, other text"
 
 class Table:
     """name; columns of CREATE TABLE; keys: columns that find a row and their expressions; does: i(nsert) u(pdate) d(elete) m(ove to another key)
-    t(runcate); ddl: "" none, "plain" nothing that needs another copy, "all"; where: the row filter; columns: the column list"""
+    t(runcate); ddl: "" none, "plain" nothing that needs another copy, "all"; where: the row filter; columns: the column list;
+    lake: the lake table, when it is called otherwise, with a condition of the rows that are the table's"""
 
-    def __init__(self, name, columns, keys, does="iudmt", after="", ddl="", where="", listed=None, kind="key", span=2000):
+    def __init__(self, name, columns, keys, does="iudmt", after="", ddl="", where="", listed=None, kind="key", span=2000, lake=None):
+        self.lake = lake or name
         self.name, self.keys, self.does, self.ddl, self.where, self.listed, self.kind, self.span = name, keys, does, ddl, where, listed, kind, span
         self.create = "CREATE TABLE %s (%s)" % (name, columns) + ("; " if not after.startswith(" ") else "") + after
 
@@ -72,6 +74,15 @@ SYNCS = {
         Table("wanted", "id int PRIMARY KEY, v int, big text, other text", ID, "iudm", "ALTER TABLE wanted REPLICA IDENTITY FULL", where="(v > 0)", span=400),
         Table("listed", "id int PRIMARY KEY, a int, secret text, big text", ID, listed=["id", "a", "big"], span=400),
     ], "publish_via_partition_root", "flush_interval => '200 ms', options => '{\"bucket\": \"2\", \"snapshot.num-retained.max\": \"10\"}'"),
+    "kept": ([
+        Table("soft", "id int PRIMARY KEY, v int, " + BIG, ID, "iudmt", span=400, lake="soft WHERE NOT gone"),
+        Table("soft_full", "a int, v int, id int PRIMARY KEY", ID, "iudm", "ALTER TABLE soft_full REPLICA IDENTITY FULL", lake="soft_full WHERE NOT gone"),
+    ], "", "flush_interval => '130 ms', tables => '[{\"source\": \".*\", \"soft_delete\": \"gone\", \"metadata\": [\"xid\"]}]', "
+        "options => '{\"snapshot.num-retained.max\": \"8\"}'"),
+    "together": ([
+        Table("share_%s" % n, "id int PRIMARY KEY, v int, tx text, " + BIG, ID, "iudmt", span=400, lake="share WHERE part = '%s'" % n) for n in "ab"
+    ], "", "flush_interval => '110 ms', tables => '[{\"source\": \"public.share_(.)\", \"table\": \"share\", \"shard\": {\"part\": \"\\\\1\"}}]', "
+        "options => '{\"snapshot.num-retained.max\": \"8\"}'"),
     "appended": ([
         Table("journal", "n int, tx text, at timestamptz", {"n": "{i}"}, "i", kind="append"),
         Table("headless", "id bigserial PRIMARY KEY, n int, tx text", {"n": "{i}"}, "i", kind="append", listed=["n", "tx"]),
