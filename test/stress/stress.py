@@ -417,7 +417,8 @@ class Stress:
         self.sql("IMPORT FOREIGN SCHEMA d FROM SERVER lake INTO lake")
         self.sql("SET timezone = 'UTC'; SET extra_float_digits = 1; SET statement_timeout = '5min'")
         for table in self.tables:
-            self.check("%s, %s rows" % (table.name, self.sql("SELECT count(*) FROM " + table.name)[0]), self.difference(table))
+            fault = self.difference(table)
+            self.check("%s, %s rows" % (table.name, self.sql("SELECT count(*) FROM " + table.name)[0]), fault and fault + self.told_of(table))
         for name in self.late:
             if self.sql("SELECT to_regclass('%s') IS NOT NULL AND EXISTS (SELECT FROM pg_publication_tables WHERE tablename = '%s')" % (name, name)) == ["t"]:
                 self.check(name, "\n".join(self.sql("(TABLE {0} EXCEPT ALL TABLE lake.{0}) UNION ALL (TABLE lake.{0} EXCEPT ALL TABLE {0}) LIMIT 5".format(name))))
@@ -428,6 +429,12 @@ class Stress:
             judged = subprocess.run([self.options.python, HERE + "/judge.py", "--dsn", "host=%s port=5432 user=postgres dbname=postgres" % self.cluster.folder, "--warehouse", self.cluster.lake,
                                      "--classpath", self.options.classpath, "--seed", str(self.seed)])
             self.failed += judged.returncode != 0
+
+    def told_of(self, table):
+        """What the server's log says of a table."""
+        with open(self.cluster.log, errors="replace") as log:
+            lines = [line.rstrip() for line in log if re.search(r"\b%s\b" % table.name, line) and "client backend" not in line]
+        return "".join("\n# " + line[:300] for line in lines[-30:])
 
     def difference(self, table):
         """Rows that source and lake do not both have, each as often."""
