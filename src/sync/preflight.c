@@ -749,6 +749,10 @@ preflight_joining(SyncRecord *sync, bool preloaded, bool again, List **left)
 	ListCell   *cell;
 
 	preflight_source(&check);
+	*left = NIL;
+	/* a source elsewhere may just be out of reach */
+	if (sync->connection && check.publication == NULL)
+		return NIL;
 	*left = check.left = leave_tables(&check, leaves_refused, &again);
 	nkept = list_length(sync->tables);
 	foreach(cell, check.published)

@@ -22,8 +22,8 @@
 #define LONGEST_WAIT_MS 1000
 
 /*
- * What the text of values depends on; and who may not see all rows of a table
- * is not to see some of them.
+ * What the text of values depends on, and what could end a session before its time;
+ * and who may not see all rows of a table is not to see some of them.
  */
 #define SESSION_SETTINGS \
 	"SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)," \
@@ -35,7 +35,11 @@
 	" pg_catalog.set_config('row_security', 'off', false)," \
 	" pg_catalog.set_config('statement_timeout', '0', false)," \
 	" pg_catalog.set_config('lock_timeout', '0', false)," \
-	" pg_catalog.set_config('idle_in_transaction_session_timeout', '0', false)"
+	" pg_catalog.set_config('idle_in_transaction_session_timeout', '0', false)," \
+	" CASE WHEN pg_catalog.current_setting('idle_session_timeout', true) IS NOT NULL" \
+	" THEN pg_catalog.set_config('idle_session_timeout', '0', false) END," \
+	" CASE WHEN pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL" \
+	" THEN pg_catalog.set_config('transaction_timeout', '0', false) END"
 
 struct RemoteConnection
 {

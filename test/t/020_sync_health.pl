@@ -107,6 +107,6 @@ ok($node->poll_query_until('postgres', "SELECT health = 'ok' FROM streamhouse.sy
 
 as_operator(q{CALL streamhouse.drop_sync('s')});
 is(sql('SELECT count(*) FROM pg_replication_slots'), '0', 'dropped with its slot');
-is(sql(q{CREATE ROLE nobody; SELECT has_function_privilege('nobody', 'streamhouse.check_sync(text,text,text,jsonb,boolean,jsonb)', 'EXECUTE')}), 'f', 'not for everybody');
+is(sql(q{CREATE ROLE nobody; SELECT has_function_privilege('nobody', 'streamhouse.check_sync(text,text,text,jsonb,boolean,jsonb,text)', 'EXECUTE')}), 'f', 'not for everybody');
 
 done_testing();

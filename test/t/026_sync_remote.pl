@@ -227,16 +227,24 @@ same_all('and is copied again');
 
 # ---- tables join and leave ----
 
-there("CREATE TABLE joined (id int PRIMARY KEY, v text); INSERT INTO joined SELECT i, 'j' || i FROM generate_series(1, 100) i; ALTER PUBLICATION p ADD TABLE joined");
+my $long = 'a_table_whose_name_is_so_long_that_its_mirror_needs_another';
+
+there("CREATE TABLE joined (id int PRIMARY KEY, v text); INSERT INTO joined SELECT i, 'j' || i FROM generate_series(1, 100) i; CREATE TABLE $long (\"the Key\" int PRIMARY KEY, \"a \"\"quoted\"\" name\" text); INSERT INTO $long VALUES (1, 'one');
+	ALTER PUBLICATION p ADD TABLE joined, $long");
 sql("CALL streamhouse.refresh_sync('s')");
 there("UPDATE joined SET v = 'later' WHERE id < 10");
 wait_for_sync($node, 's');
-import_tables('d', 'joined');
+import_tables('d', 'joined', $long);
 same_table('joined', 'id, v', 'id', 'a table that joined');
-there('ALTER PUBLICATION p DROP TABLE joined');
+same_table($long, '*', 1, 'names of all kinds');
+there("ALTER TABLE $long RENAME \"the Key\" TO \"a key\"; INSERT INTO $long VALUES (2, 'two')");
+wait_for_sync($node, 's');
+import_tables('d', $long);
+same_table($long, '*', 1, 'a key that is renamed');
+there("ALTER PUBLICATION p DROP TABLE joined, $long");
 sql("CALL streamhouse.refresh_sync('s')");
 is(sql("SELECT count(*) FROM streamhouse.sync_tables WHERE remote_name = 'public.joined'"), '0', 'and left');
-is(sql("SELECT count(*) FROM pg_class WHERE relname = 's.public.joined'"), '0', 'with its mirror');
+is(sql("SELECT count(*) FROM pg_class WHERE relname = 's.public.joined' OR relname LIKE 'streamhouse_%.%'"), '0', 'with its mirror');
 
 # ---- failures ----
 
