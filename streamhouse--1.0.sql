@@ -88,6 +88,11 @@ CREATE TABLE streamhouse.sync_table (
 	remote_columns smallint[] NOT NULL,	-- its columns, types and their modifiers, by column of the mirror
 	remote_types oid[] NOT NULL,
 	remote_typmods integer[] NOT NULL,
+	rows_inserted bigint NOT NULL DEFAULT 0,	-- written by the stream, and the like
+	rows_updated bigint NOT NULL DEFAULT 0,
+	rows_deleted bigint NOT NULL DEFAULT 0,
+	rows_copied bigint NOT NULL DEFAULT 0,
+	bytes_written bigint NOT NULL DEFAULT 0,
 	PRIMARY KEY (sync, source)
 );
 COMMENT ON TABLE streamhouse.sync_table IS 'tables of the syncs';
@@ -190,7 +195,8 @@ COMMENT ON VIEW streamhouse.sync_status IS 'one row for each sync: what it does 
 CREATE VIEW streamhouse.sync_tables AS
 SELECT t.sync AS name, t.source, s.server, s.database, t.lake_table AS "table", t.copied,
 	CASE WHEN t.refused THEN 'refused' WHEN t.error IS NOT NULL THEN 'paused' WHEN t.copied THEN 'streaming' ELSE 'copying' END AS state,
-	t.paused_at, coalesce(t.error, CASE WHEN NOT t.copied THEN t.copy_error END) AS error, t.remote_name
+	t.paused_at, coalesce(t.error, CASE WHEN NOT t.copied THEN t.copy_error END) AS error, t.remote_name,
+	t.rows_inserted, t.rows_updated, t.rows_deleted, t.rows_copied, t.bytes_written
 FROM streamhouse.sync_table t JOIN streamhouse.sync s ON s.name = t.sync;
 COMMENT ON VIEW streamhouse.sync_tables IS 'one row for each table of each sync';
 

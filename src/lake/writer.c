@@ -245,6 +245,17 @@ current_entries(const TableWriter *writer)
 	return list_copy_tail(writer->entries, writer->nforgotten);
 }
 
+int64
+table_writer_file_bytes(const TableWriter *writer)
+{
+	int64		bytes = 0;
+	ListCell   *lc;
+
+	for_each_from(lc, writer->entries, writer->nforgotten)
+		bytes += ((const ManifestEntry *) lfirst(lc))->file->file_size;
+	return bytes;
+}
+
 List *
 table_writer_flush(TableWriter *writer)
 {

@@ -44,6 +44,9 @@ extern int64 table_writer_buffered_rows(const TableWriter *writer);
 extern int64 table_writer_total_rows(const TableWriter *writer);
 extern Size table_writer_memory(const TableWriter *writer);
 
+/* Bytes of the files that are not published yet. */
+extern int64 table_writer_file_bytes(const TableWriter *writer);
+
 /*
  * Savepoints: a mark names the state; rolling back to it forgets all rows
  * appended since, whether buffered or in files (which are removed).  Marks

@@ -15,6 +15,7 @@
 #include "sync/toast.h"
 
 #define MIN_FILE_ROWS 256
+#define RECORD_INTERVAL_MS 10000
 
 void
 apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool partial, bool shared)
@@ -95,21 +96,58 @@ relieve_memory(SyncStream *stream)
 }
 
 void
-apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
+apply_count(TableCounts *counts, RowKind kind)
+{
+	if (kind == ROW_INSERT)
+		counts->inserted++;
+	else if (kind == ROW_DELETE)
+		counts->deleted++;
+	else
+		counts->updated++;
+}
+
+void
+apply_add_counts(TableCounts *counts, const TableCounts *more)
+{
+	counts->inserted += more->inserted;
+	counts->updated += more->updated;
+	counts->deleted += more->deleted;
+	counts->copied += more->copied;
+	counts->bytes += more->bytes;
+}
+
+static int64
+rows_of_counts(const TableCounts *counts)
+{
+	return counts->inserted + counts->updated + counts->deleted;
+}
+
+/* Append a row of a change that is written as if it was of another kind. */
+static void
+append(SyncStream *stream, SyncTable *table, RowKind kind, RowKind written_as, const Scalar *row)
 {
 	SyncTarget *target = table->target;
 	TableWriter *writer = stream->in_progress ? streamed_writer(stream, table) : apply_writer(stream, target);
 	Size		before = table_writer_memory(writer);
 
-	table_writer_append(writer, kind, row);
-	if (!stream->in_progress)
+	table_writer_append(writer, written_as, row);
+	if (stream->in_progress)
+		streamed_count(stream, table, kind);
+	else
 	{
 		target->pending = true;
 		target->pending_rows++;
+		apply_count(&table->pending, kind);
 	}
 	stream->memory += table_writer_memory(writer) - before;
 	if (stream->memory > stream->memory_limit)
 		relieve_memory(stream);
+}
+
+void
+apply_row(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *row)
+{
+	append(stream, table, kind, kind, row);
 }
 
 void
@@ -119,7 +157,7 @@ apply_change(SyncStream *stream, SyncTable *table, RowKind kind, const Scalar *o
 
 	if (old_row && !keeps)
 		apply_row(stream, table, ROW_DELETE, old_row);
-	apply_row(stream, table, keeps && kind == ROW_DELETE ? ROW_UPDATE_AFTER : kind, row);
+	append(stream, table, kind, keeps && kind == ROW_DELETE ? ROW_UPDATE_AFTER : kind, row);
 }
 
 void
@@ -159,6 +197,17 @@ truncate_rows(SyncStream *stream, SyncTable *table)
 	relation_map_raise(stream->map, change, stream->change_lsn);
 }
 
+/* Rows that were to be committed are not there any more. */
+static void
+forget_pending(SyncTarget *target)
+{
+	ListCell   *cell;
+
+	target->pending_rows = 0;
+	foreach(cell, target->tables)
+		memset(&((SyncTable *) lfirst(cell))->pending, 0, sizeof(TableCounts));
+}
+
 void
 apply_truncate(SyncStream *stream, SyncTable *table)
 {
@@ -176,22 +225,17 @@ apply_truncate(SyncStream *stream, SyncTable *table)
 	table_writer_truncate(writer);
 	stream->memory += table_writer_memory(writer);
 	target->pending = true;
-	target->pending_rows = 0;
+	forget_pending(target);
 }
 
 /* The copies of all tables that fill the lake table are to wait until the stream takes it up again. */
 static void
 report_deferred(SyncStream *stream, const SyncTarget *target)
 {
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
+	ListCell   *cell;
 
-	hash_seq_init(&status, stream->map->tables);
-	while ((table = hash_seq_search(&status)) != NULL)
-	{
-		if (table->target == target)
-			stream->monitor->deferred(table->record);
-	}
+	foreach(cell, target->tables)
+		stream->monitor->deferred(((SyncTable *) lfirst(cell))->record);
 }
 
 void
@@ -205,7 +249,7 @@ apply_defer(SyncStream *stream, SyncTable *table)
 	toast_queue_discard(target);
 	close_writer(stream, target);
 	target->pending = false;
-	target->pending_rows = 0;
+	forget_pending(target);
 	target->deferred = true;
 	stream->frozen = true;
 	report_deferred(stream, target);
@@ -258,15 +302,68 @@ prepare_target(SyncStream *stream, SyncTarget *target)
 	table_writer_prepare(target->writer);
 }
 
+/* What the commit has written, by table: of files the tables have their share of rows. */
+static void
+count_commit(SyncTarget *target, int64 bytes)
+{
+	ListCell   *cell;
+
+	foreach(cell, target->tables)
+	{
+		SyncTable  *table = lfirst(cell);
+
+		if (target->pending_rows > 0)
+			table->pending.bytes = (int64) ((double) bytes * rows_of_counts(&table->pending) / target->pending_rows);
+		apply_add_counts(&table->written, &table->pending);
+		memset(&table->pending, 0, sizeof(TableCounts));
+	}
+}
+
 static void
 commit_target(SyncStream *stream, SyncTarget *target)
 {
 	CommitInfo	info;
+	int64		bytes = table_writer_file_bytes(target->writer);
 
 	apply_commit_info(&info, stream->sync, stream->boundary, !target->copied, target->shared);
 	target->snapshot_id = table_writer_commit(target->writer, &info);
 	target->applied = stream->boundary;
 	target->pending = false;
+	count_commit(target, bytes);
+}
+
+/* Counts that the catalog cannot take now stay for the next time; tables of messages have no entry there. */
+static void
+record_counts(const SyncStream *stream, SyncTable *table)
+{
+	if (table->record->copy_id && rows_of_counts(&table->written) > 0 &&
+		sync_catalog_add_counts(stream->sync->name, table->record, &table->written))
+		memset(&table->written, 0, sizeof(TableCounts));
+}
+
+static void
+record_all_counts(void *arg)
+{
+	const SyncStream *stream = arg;
+	HASH_SEQ_STATUS status;
+	SyncTable  *table;
+
+	hash_seq_init(&status, stream->map->tables);
+	while ((table = hash_seq_search(&status)) != NULL)
+		record_counts(stream, table);
+}
+
+void
+apply_record_counts(SyncStream *stream, bool all)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (stream->rows_written == stream->rows_recorded ||
+		(!all && !TimestampDifferenceExceeds(stream->counts_recorded, now, RECORD_INTERVAL_MS)))
+		return;
+	stream->counts_recorded = now;
+	stream->rows_recorded = stream->rows_written;
+	stream->monitor->in_transaction(record_all_counts, stream);
 }
 
 void
@@ -313,6 +410,7 @@ settle_accounts(SyncStream *stream)
 void
 apply_flush(SyncStream *stream)
 {
+	int64		rows;
 	MemoryContext old = MemoryContextSwitchTo(stream->flush_context);
 
 	for_each_pending(stream, toast_queue_resolve);
@@ -324,7 +422,9 @@ apply_flush(SyncStream *stream)
 	stream->pending = false;
 	stream->full = false;
 	stream->visible = stream->boundary;
-	stream->monitor->rows_written(settle_accounts(stream));
+	rows = settle_accounts(stream);
+	stream->rows_written += rows;
+	stream->monitor->rows_written(rows);
 	stream->monitor->reached(stream->visible, stream->commit_time);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->flush_context);

@@ -210,7 +210,8 @@ chunk_error_context(void *arg)
 }
 
 void
-copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size memory, const SyncMonitor *monitor)
+copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size memory, const SyncMonitor *monitor,
+		   TableCounts *counts)
 {
 	ChunkCopy	copy = {.table = table, .chunk = chunk, .monitor = monitor};
 	Relation	relation;
@@ -236,6 +237,9 @@ copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size me
 		scan_blocks(&copy, relation);
 	table_close(relation, AccessShareLock);
 	copy.rows = NULL;
+	table_writer_prepare(copy.writer);
+	counts->copied += table_writer_total_rows(copy.writer);
+	counts->bytes += table_writer_file_bytes(copy.writer);
 	commit_chunk(&copy, number, since);
 	table_writer_close(copy.writer);
 	error_context_stack = callback.previous;

@@ -42,10 +42,10 @@ typedef struct CopyTable
 
 /*
  * Copy the rows that the active snapshot sees, and commit them.  memory: for
- * rows being collected.  number: of the chunk, for the commit.
+ * rows being collected.  number: of the chunk, for the commit.  What was written is added to counts.
  */
 extern void copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size memory,
-					   const SyncMonitor *monitor);
+					   const SyncMonitor *monitor, TableCounts *counts);
 
 /* A statement wrote the table anew: its rows are only for later snapshots, unless they are copied again. */
 pg_noreturn extern void copy_raise_written_anew(const CopyTable *table);

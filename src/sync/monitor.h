@@ -42,6 +42,9 @@ typedef struct SyncMonitor
 	/* The stream leaves out the table, and wants to be started again when its copy is finished. */
 	void		(*deferred) (const SyncTableRecord *table);
 
+	/* Call a function in a transaction of its own; outside decoding. */
+	void		(*in_transaction) (void (*function) (void *arg), void *arg);
+
 	/* All is well, whatever happened before. */
 	void		(*healthy) (void);
 } SyncMonitor;

@@ -176,6 +176,9 @@ open_table(RelationMap *map, SyncTable *table, const SyncTableRecord *record, co
 
 	target->copied &= record->copied;
 	target->shared = record->shard != NULL;
+	target->tables = lappend(target->tables, table);
+	memset(&table->pending, 0, sizeof(TableCounts));
+	memset(&table->written, 0, sizeof(TableCounts));
 	table->record = record;
 	table->target = target;
 	table->lake = lake;

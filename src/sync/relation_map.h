@@ -41,6 +41,7 @@ typedef struct SyncTarget
 	TableWriter *writer;		/* NULL until the first row */
 	bool		pending;		/* the next flush commits to it */
 	int64		pending_rows;
+	List	   *tables;			/* SyncTable *, that fill it */
 	bool		deferred;		/* changes are left out, see apply_defer */
 	struct ToastQueue *queue;	/* rows that wait for values from the lake, or NULL */
 } SyncTarget;
@@ -59,6 +60,9 @@ typedef struct SyncTable
 	 */
 	bool		complete;
 	XLogRecPtr	copied_as_of;
+
+	TableCounts pending;		/* what the next flush commits of it */
+	TableCounts written;		/* and has since the catalog knew */
 
 	/* room for the row at work on, by field */
 	Scalar	   *row;

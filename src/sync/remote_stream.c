@@ -641,6 +641,7 @@ work(SyncStream *stream, bool active)
 		if (!stream->pending)
 		{
 			confirm_received(stream);
+			apply_record_counts(stream, false);
 			stream->careful &= active;
 		}
 	}
@@ -727,4 +728,5 @@ remote_stream_run(SyncStream *stream)
 		apply_flush(stream);
 	end_local(stream);
 	remote_close(remote->connection);
+	apply_record_counts(stream, true);
 }

@@ -167,6 +167,7 @@ stream_run(SyncStream *stream)
 			confirm_idle_position(stream, decoding->reader->EndRecPtr);
 			stream->monitor->healthy();
 			stream->careful = false;
+			apply_record_counts(stream, false);
 		}
 
 		sleep_ms = active ? SHORTEST_SLEEP_MS : Min(sleep_ms * 2, LONGEST_SLEEP_MS);
@@ -178,4 +179,5 @@ stream_run(SyncStream *stream)
 		apply_flush(stream);
 	FreeDecodingContext(decoding);
 	ReplicationSlotRelease();
+	apply_record_counts(stream, true);
 }

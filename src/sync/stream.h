@@ -54,6 +54,9 @@ typedef struct SyncStream
 	TimestampTz commit_time;	/* its commit time */
 	TimestampTz pending_since;	/* when the oldest one was decoded */
 	bool		full;			/* rows should be committed for their number */
+	int64		rows_written;	/* committed so far */
+	int64		rows_recorded;	/* of these, known to the catalog */
+	TimestampTz counts_recorded;	/* when it was told */
 
 	/*
 	 * The sync failed before: commit each transaction by itself, so that all
@@ -122,6 +125,13 @@ extern TableWriter *apply_writer(SyncStream *stream, SyncTarget *target);
  * commit, and those to come, until the stream is started again.
  */
 extern void apply_defer(SyncStream *stream, SyncTable *table);
+
+/* Add rows that were written to counts; kind: of the change, whatever it is written as. */
+extern void apply_count(TableCounts *counts, RowKind kind);
+extern void apply_add_counts(TableCounts *counts, const TableCounts *more);
+
+/* Tell the catalog what was written, from time to time, or all of it; outside decoding. */
+extern void apply_record_counts(SyncStream *stream, bool all);
 
 /* Commit all pending lake tables at the boundary; outside decoding. */
 extern void apply_flush(SyncStream *stream);

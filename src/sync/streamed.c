@@ -28,6 +28,9 @@ typedef struct StreamedTable
 	Oid			source;			/* hash key */
 	SyncTable  *table;
 	TableWriter *writer;
+	TableCounts counts;			/* of its rows */
+	int			nmarks;
+	TableCounts marks[MAX_SUBTRANSACTIONS]; /* counts at the writer's savepoints: the first one's is at 0 */
 } StreamedTable;
 
 typedef struct StreamedTransaction
@@ -202,11 +205,23 @@ streamed_writer(SyncStream *stream, SyncTable *table)
 		entry = hash_search(streamed->tables, &table->source, HASH_ENTER, NULL);
 		entry->table = table;
 		entry->writer = writer;
+		entry->nmarks = 0;
+		memset(&entry->counts, 0, sizeof(TableCounts));
 	}
 	note_subtransaction(stream);
 	if (streamed->nsubtransactions > 0)
 		table_writer_savepoint(entry->writer, streamed->nsubtransactions);
+	while (entry->nmarks < streamed->nsubtransactions)
+		entry->marks[entry->nmarks++] = entry->counts;
 	return entry->writer;
+}
+
+void
+streamed_count(SyncStream *stream, const SyncTable *table, RowKind kind)
+{
+	StreamedTable *entry = hash_search(stream->in_progress->tables, &table->source, HASH_FIND, NULL);
+
+	apply_count(&entry->counts, kind);
 }
 
 /* Cut off the rows of the n-th subtransaction, and of those after it, which were within it. */
@@ -219,7 +234,12 @@ roll_back(SyncStream *stream, StreamedTransaction *streamed, int n)
 	stream->memory -= transaction_memory(streamed, NULL);
 	hash_seq_init(&status, streamed->tables);
 	while ((entry = hash_seq_search(&status)) != NULL)
+	{
 		table_writer_rollback(entry->writer, n + 1);
+		if (entry->nmarks > n)
+			entry->counts = entry->marks[n];
+		entry->nmarks = Min(entry->nmarks, n);
+	}
 	streamed->nsubtransactions = n;
 	stream->memory += transaction_memory(streamed, NULL);
 }
@@ -281,6 +301,7 @@ hand_over(SyncStream *stream, StreamedTable *entry, const ReorderBufferTXN *tran
 	stream->memory += table_writer_memory(writer);
 	target->pending = true;
 	target->pending_rows += rows;
+	apply_add_counts(&table->pending, &entry->counts);
 	stream->transaction_used = true;
 }
 

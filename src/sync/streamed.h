@@ -35,6 +35,9 @@ extern TransactionId streamed_transaction_id(const SyncStream *stream);
 /* Its writer for a table. */
 extern TableWriter *streamed_writer(SyncStream *stream, SyncTable *table);
 
+/* Count a row that goes there. */
+extern void streamed_count(SyncStream *stream, const SyncTable *table, RowKind kind);
+
 /* A transaction or subtransaction was aborted. */
 extern void streamed_abort(SyncStream *stream, TransactionId xid);
 

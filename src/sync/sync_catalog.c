@@ -786,6 +786,27 @@ update_table(const char *query, const char *sync, const SyncTableRecord *table, 
 	catalog_leave(&access);
 }
 
+bool
+sync_catalog_add_counts(const char *sync, const SyncTableRecord *table, const TableCounts *counts)
+{
+	CatalogAccess access;
+	Oid			types[8] = {TEXTOID, REGCLASSOID, TEXTOID, INT8OID, INT8OID, INT8OID, INT8OID, INT8OID};
+	Datum		values[8] = {CStringGetTextDatum(sync), ObjectIdGetDatum(table->source), CStringGetTextDatum(table->copy_id),
+		Int64GetDatum(counts->inserted), Int64GetDatum(counts->updated), Int64GetDatum(counts->deleted),
+	Int64GetDatum(counts->copied), Int64GetDatum(counts->bytes)};
+	bool		locked;
+
+	catalog_enter(&access);
+	execute("SELECT FROM streamhouse.sync_table WHERE sync = $1 AND source = $2 FOR NO KEY UPDATE SKIP LOCKED", SPI_OK_SELECT, 2, types, values);
+	locked = SPI_processed > 0;
+	if (locked)
+		execute("UPDATE streamhouse.sync_table SET rows_inserted = rows_inserted + $4, rows_updated = rows_updated + $5,"
+				" rows_deleted = rows_deleted + $6, rows_copied = rows_copied + $7, bytes_written = bytes_written + $8"
+				" WHERE sync = $1 AND source = $2 AND copy_id = $3::uuid", SPI_OK_UPDATE, 8, types, values);
+	catalog_leave(&access);
+	return locked;
+}
+
 void
 sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns, int ncolumns,
 						 bool column_list, XLogRecPtr lsn)

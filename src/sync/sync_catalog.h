@@ -42,6 +42,16 @@ typedef struct RemoteColumn
 	int32		typmod;
 } RemoteColumn;
 
+/* What was written of a table. */
+typedef struct TableCounts
+{
+	int64		inserted;		/* rows, by the stream */
+	int64		updated;
+	int64		deleted;
+	int64		copied;			/* rows */
+	int64		bytes;			/* of data files */
+} TableCounts;
+
 typedef struct SyncTableRecord
 {
 	Oid			source;
@@ -191,6 +201,12 @@ extern bool sync_catalog_is_copied_to(const LakeTable *lake);
 
 extern void sync_catalog_add_table(const char *sync, const SyncTableRecord *table);
 extern void sync_catalog_remove_table(const char *sync, const SyncTableRecord *table);
+
+/*
+ * Add to what was written of a table.  False when somebody is just changing its
+ * entry: nothing has been added then.
+ */
+extern bool sync_catalog_add_counts(const char *sync, const SyncTableRecord *table, const TableCounts *counts);
 
 /* The lake table has these columns of the source now, as those of rows from lsn on are. */
 extern void sync_catalog_set_columns(const char *sync, const SyncTableRecord *table, const AttrNumber *columns,

@@ -376,14 +376,12 @@ must_defer(SyncTarget *target, const WaitingRow *waiting)
 static void
 ask_for_copies(SyncStream *stream, SyncTarget *target)
 {
-	HASH_SEQ_STATUS status;
-	SyncTable  *table;
+	ListCell   *cell;
 
-	hash_seq_init(&status, stream->map->tables);
-	while ((table = hash_seq_search(&status)) != NULL)
+	foreach(cell, target->tables)
 	{
-		if (table->target != target)
-			continue;
+		SyncTable  *table = lfirst(cell);
+
 		table->copied_as_of = InvalidXLogRecPtr;
 		table->complete = table->record->copied || stream->monitor->copy_finished(table->record, &table->copied_as_of);
 	}

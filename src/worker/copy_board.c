@@ -116,6 +116,15 @@ board_leave(BoardTable *table)
 }
 
 void
+board_count_written(BoardTable *table, const TableCounts *counts)
+{
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	table->written.copied += counts->copied;
+	table->written.bytes += counts->bytes;
+	LWLockRelease(shared_state->lock);
+}
+
+void
 board_count_rows(BoardTable *table, int64 rows)
 {
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);

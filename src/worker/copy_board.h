@@ -42,6 +42,7 @@ typedef struct BoardTable
 	int64		bytes_done;		/* without those before */
 	int64		rows_done;
 	int64		rows_expected;	/* of the source; -1 unknown */
+	TableCounts written;
 	TimestampTz started;		/* 0: not yet */
 	char		error[SYNC_ERROR_LENGTH];
 } BoardTable;
@@ -86,5 +87,8 @@ extern void board_fail(CopyBoard *board, BoardTable *table, const char *error);
 extern void board_leave(BoardTable *table);
 
 extern void board_count_rows(BoardTable *table, int64 rows);
+
+/* What a chunk has brought into the lake. */
+extern void board_count_written(BoardTable *table, const TableCounts *counts);
 
 #endif							/* STREAMHOUSE_COPY_BOARD_H */

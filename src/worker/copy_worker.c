@@ -97,19 +97,22 @@ writer_memory(void)
 
 /* In an active snapshot; all that is allocated goes with the context. */
 static void
-copy_one(const BoardTable *entry, int chunk)
+copy_one(BoardTable *entry, int chunk)
 {
 	MemoryContext context = AllocSetContextCreate(copy_context, "streamhouse copied chunk", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	const SyncTableRecord *record = find_record(entry->copy_id);
+	TableCounts written = {0};
 	CopyTable	table = {.sync = sync_record, .record = record, .warehouse = warehouse, .position = board->position};
 
 	if (sync_record->connection)
 		table.snapshot = board->snapshot;
+
 	if (record == NULL)
 		elog(ERROR, "table of copy %s has left the sync", entry->copy_id);
 	pgstat_report_activity(STATE_RUNNING, psprintf("initial copy of table %s", record->source_name));
-	copy_chunk(&table, &board_chunks(board)[chunk], entry->nbefore + chunk - entry->first, writer_memory(), &monitor);
+	copy_chunk(&table, &board_chunks(board)[chunk], entry->nbefore + chunk - entry->first, writer_memory(), &monitor, &written);
+	board_count_written(entry, &written);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
@@ -590,12 +593,15 @@ record_result(const BoardTable *entry)
 {
 	MemoryContext context = CurrentMemoryContext;
 	bool		copied = entry->begun && entry->state == BOARD_DONE && !entry->deferred;
+	const SyncTableRecord *record = find_record(entry->copy_id);
 
 	worker_begin_transaction();
 	if (copied)
 		sync_catalog_set_copied(entry->copy_id);
 	else if (entry->state == BOARD_FAILED)
 		sync_catalog_set_copy_error(entry->copy_id, entry->error);
+	if (record && entry->written.copied > 0)
+		(void) sync_catalog_add_counts(sync_record->name, record, &entry->written);
 	worker_end_transaction(context);
 	return copied;
 }

@@ -150,7 +150,18 @@ monitor_deferred(const SyncTableRecord *table)
 	copying_deferred(shared, table);
 }
 
+static void
+monitor_in_transaction(void (*function) (void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	worker_begin_transaction();
+	function(arg);
+	worker_end_transaction(context);
+}
+
 static const SyncMonitor monitor = {
+	.in_transaction = monitor_in_transaction,
 	.wanted = monitor_wanted,
 	.flush_request = monitor_flush_request,
 	.position_wanted = monitor_position_wanted,
@@ -491,7 +502,7 @@ report_failure(void)
 
 /* Columns have changed: see the head of this file. */
 static void
-follow_change(const SyncStream *stream, const char *warehouse)
+follow_change(SyncStream *stream, const char *warehouse)
 {
 	FlushErrorState();
 	if (IsTransactionState())
@@ -500,6 +511,7 @@ follow_change(const SyncStream *stream, const char *warehouse)
 	if (MyReplicationSlot)
 		ReplicationSlotRelease();
 	InvalidateSystemCaches();
+	apply_record_counts(stream, true);
 	if (!stream->pending)
 	{
 		stream->map->change->commit_lsn = stream->map->commit_lsn;
