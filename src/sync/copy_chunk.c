@@ -33,6 +33,7 @@ typedef struct ChunkCopy
 	TableWriter *writer;
 	RowSource  *rows;
 	Scalar	   *row;
+	int64		ntaken;			/* rows */
 	MemoryContext row_context;
 } ChunkCopy;
 
@@ -84,6 +85,15 @@ report_rows(ChunkCopy *copy, int64 rows)
 				 errmsg("initial copy of sync \"%s\" was stopped", copy->table->sync->name)));
 }
 
+static void
+take_row(ChunkCopy *copy, TupleTableSlot *slot)
+{
+	copy_row(copy, slot);
+	if (++copy->ntaken % REPORT_ROWS == 0)
+		report_rows(copy, REPORT_ROWS);
+	CHECK_FOR_INTERRUPTS();
+}
+
 /* Vacuum may have cut off blocks at the end since they were counted. */
 static void
 limit_scan(TableScanDesc scan, const CopyChunk *chunk)
@@ -112,16 +122,9 @@ scan_blocks(ChunkCopy *copy, Relation relation)
 {
 	TableScanDesc scan = begin_scan(copy->chunk, relation);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	int64		rows = 0;
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
-	{
-		copy_row(copy, slot);
-		if (++rows % REPORT_ROWS == 0)
-			report_rows(copy, REPORT_ROWS);
-		CHECK_FOR_INTERRUPTS();
-	}
-	report_rows(copy, rows % REPORT_ROWS);
+		take_row(copy, slot);
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
 }
@@ -132,16 +135,9 @@ receive_blocks(ChunkCopy *copy, Relation mirror)
 {
 	RemoteCopy *source = remote_copy_begin_chunk(copy->table, copy->chunk, mirror);
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(mirror), &TTSOpsVirtual);
-	int64		rows = 0;
 
 	while (remote_copy_row(source, slot, copy->row_context))
-	{
-		copy_row(copy, slot);
-		if (++rows % REPORT_ROWS == 0)
-			report_rows(copy, REPORT_ROWS);
-		CHECK_FOR_INTERRUPTS();
-	}
-	report_rows(copy, rows % REPORT_ROWS);
+		take_row(copy, slot);
 	ExecDropSingleTupleTableSlot(slot);
 	remote_copy_end_chunk(source);
 }
@@ -235,6 +231,7 @@ copy_chunk(const CopyTable *table, const CopyChunk *chunk, int64 number, Size me
 		receive_blocks(&copy, relation);
 	else
 		scan_blocks(&copy, relation);
+	report_rows(&copy, copy.ntaken % REPORT_ROWS);
 	table_close(relation, AccessShareLock);
 	copy.rows = NULL;
 	table_writer_prepare(copy.writer);
