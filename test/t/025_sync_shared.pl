@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 my $crashes = $ENV{STREAMHOUSE_CRASHES} // 6;
-my ($node, $lake) = sync_node('shared', "logical_decoding_work_mem = '64kB'\nstreamhouse.sync_memory = '16MB'\n");
+my ($node, $lake) = sync_node('shared', "logical_decoding_work_mem = '64kB'\nstreamhouse.sync_memory = '16MB'\nmax_wal_senders = 5\n");
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
@@ -303,7 +303,29 @@ sql(q{DELETE FROM lake.items WHERE region = 'us'});
 sql(join_items('us', 'us', 'us'));
 wait_for_sync($node, 'us');
 same_as(q{SELECT id, v, deleted FROM lake.items WHERE region = 'us'}, 'SELECT id, v, false FROM us', 'a source begins where one was before');
-sql(q{CALL streamhouse.drop_sync('us'); CALL streamhouse.drop_sync('eu')});
+
+# a source elsewhere shares it, too
+my $far = $node->connstr('far') . ' user=' . $node->safe_psql('postgres', 'SELECT current_user');
+$node->safe_psql('far', q{INSERT INTO asia SELECT i, repeat(md5(i::text), 100) FROM generate_series(1, 50) i; ALTER TABLE asia ALTER v SET STORAGE EXTERNAL});
+sql(join_items('asia', 'asia', 'asia') =~ s/, flush_interval/, connection => \$\$$far\$\$, flush_interval/r);
+wait_for_sync($node, 'asia');
+$node->safe_psql('far', q{DELETE FROM asia WHERE id <= 5; UPDATE asia SET id = id + 100 WHERE id BETWEEN 6 AND 10; INSERT INTO asia VALUES (1, 'back')});
+sql(q{UPDATE us SET v = 'beside' WHERE id = 1001});
+wait_for_sync($node, $_) for qw(us asia);
+sub asia_is { is(sql(q{SELECT count(*) || ' ' || count(*) FILTER (WHERE deleted) || ' ' || bool_and(v IS NOT NULL) FROM lake.items WHERE region = 'asia'}), $_[0], $_[1]) }
+asia_is('55 9 true', 'a source elsewhere in a shared lake table');
+$node->safe_psql('far', q{TRUNCATE asia; INSERT INTO asia VALUES (2, 'after')});
+wait_for_sync($node, 'asia');
+asia_is('55 54 true', 'truncated');
+is(sql(q{SELECT count(*) FROM lake.items WHERE region = 'us' AND NOT deleted}) , sql('SELECT count(*) FROM us'), 'not the others');
+($code, $out, $err) = $node->psql('postgres', q{CALL streamhouse.alter_sync('asia', tables => '[{"source": ".*", "table": "items_of_asia"}]')});
+like($err, qr/- table "public.asia": it would go to lake table "items_of_asia" instead of "items"/, 'other rules for a source elsewhere');
+sql(q{CALL streamhouse.alter_sync('asia', copy => true, tables => '[{"source": ".*", "table": "items_of_asia"}]')});
+$node->safe_psql('far', q{INSERT INTO asia VALUES (3, 'there')});
+wait_for_sync($node, 'asia');
+import_table('items_of_asia');
+is(sql('SELECT string_agg(id::text, $$ $$ ORDER BY id) FROM lake.items_of_asia'), '2 3', 'by which it is copied into a lake table of its own');
+sql(q{CALL streamhouse.drop_sync('asia'); CALL streamhouse.drop_sync('us'); CALL streamhouse.drop_sync('eu')});
 
 # ---- without key ----
 
