@@ -133,6 +133,20 @@ sync_slot_open(const char *slot, void *private_data)
 	return context;
 }
 
+bool
+sync_slot_set_decoding(bool decoding)
+{
+	bool		before = (MyProc->statusFlags & PROC_IN_LOGICAL_DECODING) != 0;
+
+	if (before == decoding)
+		return before;
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	MyProc->statusFlags ^= PROC_IN_LOGICAL_DECODING;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
+	LWLockRelease(ProcArrayLock);
+	return before;
+}
+
 void
 sync_slot_confirm(XLogRecPtr lsn, bool durable)
 {

@@ -42,6 +42,13 @@ extern XLogRecPtr sync_slot_snapshot(const char *temporary_slot);
 /* Acquire it and begin to decode where it stands. */
 extern LogicalDecodingContext *sync_slot_open(const char *slot, void *private_data);
 
+/*
+ * Is this process known as one that decodes?  Then the snapshots of others leave
+ * it out, so it must not write anything.  Between transactions that can be
+ * changed; returns what it was.
+ */
+extern bool sync_slot_set_decoding(bool decoding);
+
 /* Confirm that all up to lsn is in the lake; durable: at once, not at the next checkpoint. */
 extern void sync_slot_confirm(XLogRecPtr lsn, bool durable);
 

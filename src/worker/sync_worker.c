@@ -154,10 +154,14 @@ static void
 monitor_in_transaction(void (*function) (void *arg), void *arg)
 {
 	MemoryContext context = CurrentMemoryContext;
+	bool		decoding = sync_slot_set_decoding(false);
 
 	worker_begin_transaction();
 	function(arg);
 	worker_end_transaction(context);
+	/* what was looked up is of another time than what is decoded */
+	if (sync_slot_set_decoding(decoding) != decoding)
+		InvalidateSystemCaches();
 }
 
 static const SyncMonitor monitor = {

@@ -80,5 +80,18 @@ sql(q{UPDATE plain SET v = 2 WHERE id = 500; CALL streamhouse.resync_table('s', 
 counted('plain', '5011 21 1003 1000', 'after a restart');
 counted('soft', '0 10 7 193', 'another copy');
 
+# While the worker decodes and writes counts its transaction is one like others: snapshots do not see it before it has committed.
+sql(q{
+	CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN new; END $$;
+	CREATE TRIGGER slow BEFORE UPDATE ON streamhouse.sync_table FOR EACH ROW WHEN (new.rows_inserted > old.rows_inserted) EXECUTE FUNCTION slow();
+	INSERT INTO plain VALUES (20001, 1);
+});
+my $writes = q{FROM pg_stat_activity WHERE backend_type = 'streamhouse sync' AND backend_xid IS NOT NULL};
+$node->poll_query_until('postgres', "SELECT count(*) > 0 $writes") or die 'no counts are written';
+sql('SELECT pg_current_xact_id()');
+is(sql("SELECT pg_visible_in_snapshot(backend_xid::text::xid8, pg_current_snapshot()) $writes"), 'f', 'it is not seen by others');
+sql('DROP TRIGGER slow ON streamhouse.sync_table');
+counted('plain', '5012 21 1003 1000', 'and its counts are there then');
+
 $node->stop;
 done_testing();
