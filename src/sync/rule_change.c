@@ -14,6 +14,7 @@
 
 #include "fdw/fdw.h"
 #include "lake/schema.h"
+#include "sync/column_change.h"
 #include "sync/rule_change.h"
 
 /* Options of a lake table that stays. */
@@ -35,16 +36,9 @@ typedef struct Comparison
 } Comparison;
 
 /* Add a line about a table. */
-pg_attribute_printf(3, 4)
 static void
-note(StringInfo list, const SyncTableRecord *known, const char *format,...)
+note(StringInfo list, const SyncTableRecord *known, const char *text)
 {
-	va_list		args;
-	char		text[1024];
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
 	appendStringInfo(list, "%s- table \"%s\": %s", list->len > 0 ? "\n" : "", known->source_name, text);
 }
 
@@ -152,7 +146,7 @@ compare_option(Comparison *comparison, const SyncTableRecord *known, const char 
 	if (same_text(before, now))
 		return;
 	if (!option_may_change(key))
-		note(&comparison->refused, known, "option \"%s\" of lake table \"%s\" cannot be changed", key, known->lake_table);
+		note(&comparison->refused, known, psprintf("option \"%s\" of lake table \"%s\" cannot be changed", key, known->lake_table));
 	pair = palloc0(sizeof(OptionPair));
 	pair->key = pstrdup(key);
 	pair->value = now ? pstrdup(now) : NULL;
@@ -203,10 +197,7 @@ rule_changes_publish_options(const RuleChanges *changes)
 		foreach(pair, change->pairs)
 			schema_set_option(schema, ((OptionPair *) lfirst(pair))->key, ((OptionPair *) lfirst(pair))->value);
 		options_check_replicable(schema, options_parse(schema), change->lake->name);
-		if (!schema_publish(change->lake->location, schema))
-			ereport(ERROR,
-					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					 errmsg("lake table \"%s\" got another schema at the same time", change->lake->name)));
+		column_change_publish(change->lake, schema);
 	}
 }
 
@@ -249,11 +240,13 @@ compare_table(Comparison *comparison, SyncTableRecord *known)
 	{
 		comparison->changes->moved = lappend(comparison->changes->moved, known);
 		if (lake)
-			note(&comparison->copied, known, "it would go to lake table \"%s\" instead of \"%s\"", wanted->lake_table, known->lake_table);
+			note(&comparison->copied, known,
+				 psprintf("it would go to lake table \"%s\" instead of \"%s\"", wanted->lake_table, known->lake_table));
 		return NULL;
 	}
 	if (shape)
-		note(&comparison->refused, known, "\"%s\" of its rule would be another one, which lake table \"%s\" cannot follow", shape, known->lake_table);
+		note(&comparison->refused, known,
+			 psprintf("\"%s\" of its rule would be another one, which lake table \"%s\" cannot follow", shape, known->lake_table));
 	else if (!same_text(known->rule ? known->rule->where : NULL, wanted->rule ? wanted->rule->where : NULL))
 	{
 		note(&comparison->copied, known, "its condition \"where\" is another one");
