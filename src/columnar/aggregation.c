@@ -263,15 +263,16 @@ takes_span(const Aggregation *aggregation, const AggregationItem *item)
 		 item->kind == AGGREGATE_MIN || item->kind == AGGREGATE_MAX);
 }
 
+/* Of absent rows nothing is known, not even a flag that is true or false. */
 static void
-unite_nulls(const bool *a, const bool *b, int nrows, bool *out)
+unite_nulls(const bool *absent, const bool *nulls, int nrows, bool *out)
 {
-	const uint8 *pg_restrict left = (const uint8 *) a;
-	const uint8 *pg_restrict right = (const uint8 *) b;
+	const uint8 *pg_restrict left = (const uint8 *) absent;
+	const uint8 *pg_restrict right = (const uint8 *) nulls;
 	uint8	   *pg_restrict united = (uint8 *) out;
 
 	for (int i = 0; i < nrows; i++)
-		united[i] = left[i] | right[i];
+		united[i] = left[i] | (right[i] & (left[i] - 1));
 }
 
 static void
@@ -284,7 +285,7 @@ add_span(Aggregation *aggregation, int i, const Vector *values)
 	if (values->has_nulls)
 	{
 		masked.nulls = aggregation->masked_nulls;
-		unite_nulls(aggregation->absent, values->nulls, aggregation->span, masked.nulls);
+		unite_nulls(aggregation->absent, values->nulls, aggregation->span, aggregation->masked_nulls);
 	}
 	aggregate_add(aggregation->aggregates[i], &masked, NULL, aggregation->span, NULL);
 }

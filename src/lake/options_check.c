@@ -281,6 +281,17 @@ check_format_per_level(const TableSchema *schema, const char *table_name)
 	}
 }
 
+/* Java takes no table whose least number of snapshots is above the greatest. */
+static void
+check_retention(const TableSchema *schema, const TableOptions *options, const char *table_name)
+{
+	const char *key = "snapshot.num-retained.max";
+
+	if (options->snapshot_num_retained_min > options->snapshot_num_retained_max)
+		refuse(table_name, "written", key, schema_option(schema, key),
+			   "It must not be less than \"snapshot.num-retained.min\", which is 10 where it is not given.");
+}
+
 void
 options_check_writable(const TableSchema *schema, const TableOptions *options, const char *table_name)
 {
@@ -294,6 +305,7 @@ options_check_writable(const TableSchema *schema, const TableOptions *options, c
 	check_bucket_mode(schema, options, table_name);
 	check_format_per_level(schema, table_name);
 	check_statistics_modes(schema, table_name);
+	check_retention(schema, options, table_name);
 }
 
 /* A table that is written in general does not take changes of one sort. */

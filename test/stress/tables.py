@@ -78,11 +78,11 @@ SYNCS = {
         Table("soft", "id int PRIMARY KEY, v int, " + BIG, ID, "iudmt", span=400, lake="soft WHERE NOT gone"),
         Table("soft_full", "a int, v int, id int PRIMARY KEY", ID, "iudm", "ALTER TABLE soft_full REPLICA IDENTITY FULL", lake="soft_full WHERE NOT gone"),
     ], "", "flush_interval => '130 ms', tables => '[{\"source\": \".*\", \"soft_delete\": \"gone\", \"metadata\": [\"xid\"]}]', "
-        "options => '{\"snapshot.num-retained.max\": \"8\"}'"),
+        "options => '{\"snapshot.num-retained.max\": \"12\"}'"),
     "together": ([
         Table("share_%s" % n, "id int PRIMARY KEY, v int, tx text, " + BIG, ID, "iudmt", span=400, lake="share WHERE part = '%s'" % n) for n in "ab"
     ], "", "flush_interval => '110 ms', tables => '[{\"source\": \"public.share_(.)\", \"table\": \"share\", \"shard\": {\"part\": \"\\\\1\"}}]', "
-        "options => '{\"snapshot.num-retained.max\": \"8\"}'"),
+        "options => '{\"snapshot.num-retained.max\": \"12\"}'"),
     "appended": ([
         Table("journal", "n int, tx text, at timestamptz", {"n": "{i}"}, "i", kind="append"),
         Table("headless", "id bigserial PRIMARY KEY, n int, tx text", {"n": "{i}"}, "i", kind="append", listed=["n", "tx"]),

@@ -272,7 +272,7 @@ wait_for_lock("locktype = 'transactionid'", 'the snapshot waits for transactions
 # as a crash leaves a lake table that was made, and has no snapshot yet
 sql(q{
 	CREATE FOREIGN TABLE w_made_before (id int NOT NULL, v int, w int) SERVER lake
-		OPTIONS (database 'd', "table" 'w_made', "primary-key" 'id', bucket '1', "snapshot.num-retained.max" '7');
+		OPTIONS (database 'd', "table" 'w_made', "primary-key" 'id', bucket '1', "snapshot.num-retained.max" '17');
 	ALTER TABLE w_made DROP COLUMN v;
 	ALTER TABLE w_made ADD COLUMN x text;
 });

@@ -61,6 +61,14 @@ encode(Vector *vector, int nrows)
 	vector->dictionary_size = nrows;
 }
 
+/* A row that is not selected may have anything for a flag. */
+static void
+forget_row(Batch *batch, int row)
+{
+	for (int c = 0; c < COLUMNS; c++)
+		((uint8 *) batch->columns[c]->nulls)[row] = 0x5a;
+}
+
 /* Feed the rows from first on, those that are selected; half of the batches have codes. */
 static void
 feed_batch(Aggregation *aggregation, int first, int nrows, const bool *selected)
@@ -80,6 +88,8 @@ feed_batch(Aggregation *aggregation, int first, int nrows, const bool *selected)
 	{
 		if (selected[first + i])
 			rows[count++] = i;
+		else
+			forget_row(batch, i);
 	}
 	aggregation_add(aggregation, batch->columns, count < nrows ? rows : NULL, count);
 }

@@ -282,6 +282,8 @@ test_refusals(void)
 	check_option(options_check_writable, false, "metadata.stats-mode", "truncate(5)", false);
 	check_option(options_check_writable, false, "metadata.stats-mode", "truncate(-5)", true);
 	check_option(options_check_writable, false, "fields.v.stats-mode", "some", true);
+	check_option(options_check_writable, false, "snapshot.num-retained.max", "9", true);
+	check_option(options_check_writable, false, "snapshot.num-retained.max", "10", false);
 	check_option(options_check_expirable, false, "changelog.time-retained", "2 h", true);
 	check_option(options_check_expirable, false, "changelog.time-retained", "1 h", false);
 	check_option(options_check_expirable, false, "changelog.num-retained.max", "5", false);
