@@ -52,16 +52,11 @@ must_come_back(ForeignScanState *node, const LakeTable *table, int field)
 {
 	const TableSchema *schema = table->schema;
 	const PlannedStmt *statement = node->ss.ps.state->es_plannedstmt;
-	int			i;
 
 	if (!list_member_int(statement->resultRelations, ((Scan *) node->ss.ps.plan)->scanrelid))
 		return false;
-	for (i = 0; i < schema->nprimary_keys; i++)
-	{
-		if (schema->primary_keys[i] == field)
-			return true;
-	}
-	return statement->commandType != CMD_DELETE && schema->fields[field].type->root != TYPE_CHAR;
+	return schema_field_is_key(schema, field) ||
+		(statement->commandType != CMD_DELETE && schema->fields[field].type->root != TYPE_CHAR);
 }
 
 static void

@@ -105,10 +105,9 @@ add_to_group(PartialFunction *function, const OptionPair *option, const char *na
 	if (partial->group >= 0 && partial->group != function->ngroups)
 		refuse_option(base->table_name, option->key, option->value,
 					  psprintf("Column \"%s\" is in another sequence group.", name));
-	for (int i = 0; i < base->schema->nprimary_keys; i++)
-		if (base->schema->primary_keys[i] == field)
-			refuse_option(base->table_name, option->key, option->value,
-						  psprintf("Column \"%s\" is in the primary key.", name));
+	if (schema_field_is_key(base->schema, field))
+		refuse_option(base->table_name, option->key, option->value,
+					  psprintf("Column \"%s\" is in the primary key.", name));
 	partial->group = function->ngroups;
 	return field;
 }
@@ -162,11 +161,8 @@ create_aggregators(PartialFunction *function)
 	{
 		PartialField *field = &function->fields[i];
 		const char *name = aggregate_function_name(schema, i);
-		bool		is_key = false;
 
-		for (int k = 0; k < schema->nprimary_keys; k++)
-			is_key |= schema->primary_keys[k] == i;
-		if (name == NULL || is_key || field->is_sequence)
+		if (name == NULL || schema_field_is_key(schema, i) || field->is_sequence)
 			continue;
 		if (field->group < 0 && strcmp(name, aggregate_last_non_null_value.name) != 0)
 			ereport(ERROR,

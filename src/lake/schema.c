@@ -232,19 +232,48 @@ schema_field(const TableSchema *schema, const char *name)
 	return -1;
 }
 
-const char *
-schema_option(const TableSchema *schema, const char *key)
+static bool
+is_among(const int *fields, int nfields, int field)
 {
-	ListCell   *lc;
-
-	foreach(lc, schema->options)
+	for (int i = 0; i < nfields; i++)
 	{
-		OptionPair *option = lfirst(lc);
+		if (fields[i] == field)
+			return true;
+	}
+	return false;
+}
+
+bool
+schema_field_is_key(const TableSchema *schema, int field)
+{
+	return is_among(schema->primary_keys, schema->nprimary_keys, field);
+}
+
+bool
+schema_field_is_partition(const TableSchema *schema, int field)
+{
+	return is_among(schema->partition_keys, schema->npartition_keys, field);
+}
+
+const char *
+option_pair_value(const List *options, const char *key)
+{
+	const ListCell *lc;
+
+	foreach(lc, options)
+	{
+		const OptionPair *option = lfirst(lc);
 
 		if (strcmp(option->key, key) == 0)
 			return option->value;
 	}
 	return NULL;
+}
+
+const char *
+schema_option(const TableSchema *schema, const char *key)
+{
+	return option_pair_value(schema->options, key);
 }
 
 void

@@ -35,6 +35,9 @@ typedef struct TableSchema
 
 extern OptionPair *option_pair_make(const char *key, const char *value);
 
+/* The value of an option among others (OptionPair *), NULL when it is not there. */
+extern const char *option_pair_value(const List *options, const char *key);
+
 /* Parse a schema file's text; path names it in errors. */
 extern TableSchema *schema_parse(const char *json, size_t length, const char *path);
 
@@ -53,6 +56,10 @@ extern TableSchema *schema_copy(const TableSchema *schema);
 
 /* Position of a field by name, -1 if none. */
 extern int	schema_field(const TableSchema *schema, const char *name);
+
+/* Is a field part of the primary key, or of the partition? */
+extern bool schema_field_is_key(const TableSchema *schema, int field);
+extern bool schema_field_is_partition(const TableSchema *schema, int field);
 
 /* The option's text, or NULL. */
 extern const char *schema_option(const TableSchema *schema, const char *key);

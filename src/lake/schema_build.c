@@ -271,13 +271,8 @@ check_rules(const TableSchema *schema)
 List *
 schema_with_default_bucket(List *options)
 {
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		if (strcmp(((OptionPair *) lfirst(lc))->key, "bucket") == 0)
-			return options;
-	}
+	if (option_pair_value(options, "bucket") != NULL)
+		return options;
 	return lappend(list_copy(options), option_pair_make("bucket", "1"));
 }
 

@@ -379,16 +379,7 @@ snapshot_load_at_watermark(const char *table_location, int64 watermark)
 const char *
 snapshot_property(const LakeSnapshot *snapshot, const char *key)
 {
-	ListCell   *lc;
-
-	foreach(lc, snapshot->properties)
-	{
-		const OptionPair *property = (const OptionPair *) lfirst(lc);
-
-		if (strcmp(property->key, key) == 0)
-			return property->value;
-	}
-	return NULL;
+	return option_pair_value(snapshot->properties, key);
 }
 
 bool

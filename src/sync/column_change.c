@@ -102,31 +102,6 @@ next_schema(Comparison *comparison)
 	return comparison->change->schema;
 }
 
-static bool
-is_among(const int *fields, int nfields, int field)
-{
-	int			i;
-
-	for (i = 0; i < nfields; i++)
-	{
-		if (fields[i] == field)
-			return true;
-	}
-	return false;
-}
-
-bool
-field_is_key(const TableSchema *schema, int field)
-{
-	return is_among(schema->primary_keys, schema->nprimary_keys, field);
-}
-
-static bool
-field_is_partition(const TableSchema *schema, int field)
-{
-	return is_among(schema->partition_keys, schema->npartition_keys, field);
-}
-
 bool
 column_type_is_wider(const DataType *from, const DataType *to)
 {
@@ -164,7 +139,7 @@ compare_type(Comparison *comparison, int field, Form_pg_attribute column)
 		return;
 	reason = psprintf("Column \"%s\" would be %s now, but is %s in the lake.",
 					  known->name, type_to_text(type), type_to_text(known->type));
-	if (field_is_key(comparison->schema, field))
+	if (schema_field_is_key(comparison->schema, field))
 	{
 		ask(comparison->change, CHANGE_PAUSE, psprintf("%s It is part of the key, whose types cannot change.", reason));
 		comparison->change->cure = "remove the lake table and call streamhouse.resync_table";
@@ -199,7 +174,7 @@ compare_column(Comparison *comparison, int field)
 	column = TupleDescAttr(comparison->source, number - 1);
 	if (column->attisdropped)
 	{
-		if (field_is_key(comparison->schema, field) || !evolves)
+		if (schema_field_is_key(comparison->schema, field) || !evolves)
 			return;				/* the key is compared as a whole */
 		change->columns[field] = 0;
 		ask(change, CHANGE_FOLLOW, psprintf("Column \"%s\" was dropped, and is null in the lake from now on.", known->name));
@@ -215,7 +190,7 @@ compare_column(Comparison *comparison, int field)
 		return;
 	compare_type(comparison, field, column);
 	/* names of the partition are in the paths of files, and others may call the column as before */
-	if (strcmp(NameStr(column->attname), known->name) != 0 && !field_is_partition(comparison->schema, field) &&
+	if (strcmp(NameStr(column->attname), known->name) != 0 && !schema_field_is_partition(comparison->schema, field) &&
 		!comparison->record->shard)
 	{
 		schema_rename_field(next_schema(comparison), field, NameStr(column->attname));
@@ -431,7 +406,7 @@ compare_key(Comparison *comparison, Relation source)
 		int			column = field < comparison->record->ncolumns ? comparison->record->columns[field] : 0;
 
 		/* it begins with the partition, wherever that comes from */
-		if (!field_is_partition(schema, field) || (column > 0 && bms_is_member(column, key)))
+		if (!schema_field_is_partition(schema, field) || (column > 0 && bms_is_member(column, key)))
 			lake_key = bms_add_member(lake_key, column);
 	}
 	if (bms_equal(lake_key, key))
@@ -486,7 +461,7 @@ compare_computed(Comparison *comparison, Relation source)
 			ask_to_agree(comparison->change, psprintf("Column \"%s\" would be %s now.", known->name, type_to_text(field.type)));
 			continue;
 		}
-		if (field_is_key(comparison->schema, first + i) || field_is_partition(comparison->schema, first + i))
+		if (schema_field_is_key(comparison->schema, first + i) || schema_field_is_partition(comparison->schema, first + i))
 		{
 			ask(comparison->change, CHANGE_PAUSE, psprintf("Column \"%s\" of the partition would be %s now.", known->name,
 														   type_to_text(field.type)));

@@ -53,9 +53,6 @@ extern int	row_field_count(const TableSchema *schema, const SyncTableRecord *rec
 /* Are all values of one type, as readers of older files get them, the same in the other? */
 extern bool column_type_is_wider(const DataType *from, const DataType *to);
 
-/* Is a field part of the primary key? */
-extern bool field_is_key(const TableSchema *schema, int field);
-
 /* The source's column of a field, or 0 when the source has none (any more, or yet). */
 extern AttrNumber source_column_of_field(const SyncTableRecord *record, TupleDesc source, int field);
 

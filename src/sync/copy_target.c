@@ -15,8 +15,6 @@
 #include "sync/source.h"
 #include "sync/stream.h"
 
-#define EMPTY_WRITER_MEMORY (64 * 1024)
-
 /* The newest schema of the lake table, -1 when there is none. */
 static int64
 schema_of_target(const CopyTable *table)

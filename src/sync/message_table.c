@@ -13,8 +13,6 @@
 #include "sync/source.h"
 #include "sync/transaction.h"
 
-#define EMPTY_WRITER_MEMORY (64 * 1024)
-
 /* Fields before those of metadata. */
 enum
 {

@@ -488,3 +488,19 @@ mirror_column_list(Relation mirror)
 	}
 	return list.data;
 }
+
+void
+mirror_input_prepare(MirrorInput *input, const FormData_pg_attribute *column, MemoryContext context)
+{
+	Oid			function;
+
+	getTypeInputInfo(column->atttypid, &function, &input->parameter);
+	fmgr_info_cxt(function, &input->function, context);
+	input->typmod = column->atttypmod;
+}
+
+Datum
+mirror_input_value(MirrorInput *input, char *text)
+{
+	return InputFunctionCall(&input->function, text, input->parameter, input->typmod);
+}

@@ -27,6 +27,14 @@ typedef struct RemoteLayout
 	char		identity;		/* REPLICA_IDENTITY_... */
 } RemoteLayout;
 
+/* How text from the source becomes a value of a mirror's column. */
+typedef struct MirrorInput
+{
+	FmgrInfo	function;
+	Oid			parameter;
+	int32		typmod;
+} MirrorInput;
+
 /* What becomes of rows that exist when a mirror has changed; NULL: nothing. */
 typedef struct MirrorChange
 {
@@ -59,5 +67,9 @@ extern bool mirror_match(const SyncTableRecord *record, Relation mirror, const R
 
 /* Its columns, as they are called at the source, for SQL. */
 extern char *mirror_column_list(Relation mirror);
+
+/* Be ready for a column's values, for as long as the context lasts; and make one. */
+extern void mirror_input_prepare(MirrorInput *input, const FormData_pg_attribute *column, MemoryContext context);
+extern Datum mirror_input_value(MirrorInput *input, char *text);
 
 #endif							/* STREAMHOUSE_SYNC_MIRROR_H */

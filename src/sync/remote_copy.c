@@ -20,13 +20,10 @@
 
 #define FIRST_WITH_RANGES 140000	/* of blocks */
 
-/* How text becomes a value. */
 typedef struct ColumnInput
 {
 	int			column;			/* of the mirror, from 0 */
-	FmgrInfo	function;
-	Oid			parameter;
-	int32		typmod;
+	MirrorInput input;
 } ColumnInput;
 
 struct RemoteCopy
@@ -110,13 +107,10 @@ make_inputs(Relation mirror, int *ncolumns)
 	{
 		Form_pg_attribute column = TupleDescAttr(desc, i);
 		ColumnInput *input = &inputs[*ncolumns];
-		Oid			function;
 
 		if (column->attisdropped)
 			continue;
-		getTypeInputInfo(column->atttypid, &function, &input->parameter);
-		fmgr_info(function, &input->function);
-		input->typmod = column->atttypmod;
+		mirror_input_prepare(&input->input, column, CurrentMemoryContext);
 		input->column = i;
 		(*ncolumns)++;
 	}
@@ -271,7 +265,7 @@ store_fields(RemoteCopy *copy, TupleTableSlot *slot, char *text, char *end)
 		value = next_field(text, end, &text);
 		slot->tts_isnull[input->column] = value == NULL;
 		if (value)
-			slot->tts_values[input->column] = InputFunctionCall(&input->function, value, input->parameter, input->typmod);
+			slot->tts_values[input->column] = mirror_input_value(&input->input, value);
 	}
 	if (text != NULL)
 		raise_damaged(copy);

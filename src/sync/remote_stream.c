@@ -39,13 +39,11 @@
 #define MESSAGES_BETWEEN_LOOKS 1024
 #define WAL_HEADER_LENGTH 25	/* kind, start, end, time */
 
-/* How text becomes a value of a mirror's column. */
+/* Of a column of the mirror. */
 typedef struct ColumnInput
 {
 	AttrNumber	number;
-	FmgrInfo	function;
-	Oid			parameter;
-	int32		typmod;
+	MirrorInput input;
 	bool		varlena;
 } ColumnInput;
 
@@ -265,12 +263,9 @@ match_relation(SyncStream *stream, RemoteRelation *relation, Relation mirror, XL
 	{
 		ColumnInput *input = &relation->inputs[i];
 		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(mirror), numbers[i] - 1);
-		Oid			function;
 
-		getTypeInputInfo(column->atttypid, &function, &input->parameter);
-		fmgr_info_cxt(function, &input->function, relation->context);
+		mirror_input_prepare(&input->input, column, relation->context);
 		input->number = numbers[i];
-		input->typmod = column->atttypmod;
 		input->varlena = column->attlen == -1;
 	}
 	MemoryContextSwitchTo(old);
@@ -293,7 +288,7 @@ static Datum
 read_value(ColumnInput *input, char status, const StringInfo value)
 {
 	if (status == LOGICALREP_COLUMN_TEXT)
-		return InputFunctionCall(&input->function, value->data, input->parameter, input->typmod);
+		return mirror_input_value(&input->input, value->data);
 	if (status != LOGICALREP_COLUMN_UNCHANGED || !input->varlena)
 		raise_damaged("a value of an unknown kind");
 	return unchanged_value();

@@ -105,21 +105,6 @@ other_shape(const SyncTableRecord *known, const SyncTableRecord *wanted)
 
 /* ---- options ---- */
 
-static const char *
-option_value(const List *options, const char *key)
-{
-	const ListCell *cell;
-
-	foreach(cell, options)
-	{
-		const OptionPair *option = lfirst(cell);
-
-		if (strcmp(option->key, key) == 0)
-			return option->value;
-	}
-	return NULL;
-}
-
 /* Does the option mean nothing for files and snapshots that are there? */
 static bool
 option_may_change(const char *key)
@@ -166,13 +151,13 @@ compare_options(Comparison *comparison, const SyncTableRecord *known, const Sync
 	{
 		const OptionPair *option = lfirst(cell);
 
-		compare_option(comparison, known, option->key, option_value(before, option->key), option->value, &pairs);
+		compare_option(comparison, known, option->key, option_pair_value(before, option->key), option->value, &pairs);
 	}
 	foreach(cell, before)
 	{
 		const OptionPair *option = lfirst(cell);
 
-		if (option_value(now, option->key) == NULL)
+		if (option_pair_value(now, option->key) == NULL)
 			compare_option(comparison, known, option->key, option->value, NULL, &pairs);
 	}
 	if (pairs == NIL)

@@ -149,7 +149,7 @@ shared_target_match(Relation source, SyncTableRecord *record, const TableSchema 
 	match_tail(record, wanted, schema, nfields);
 	columns = palloc(sizeof(AttrNumber) * nfields);
 	for (i = 0; i < nfields; i++)
-		columns[i] = match_field(record, wanted, &schema->fields[i], !exists || field_is_key(schema, i));
+		columns[i] = match_field(record, wanted, &schema->fields[i], !exists || schema_field_is_key(schema, i));
 	for (i = 0; i < record->ncolumns && !exists; i++)
 	{
 		if (!attribute_is_among(columns, nfields, record->columns[i]))

@@ -257,19 +257,6 @@ field_fault(const DataField *wanted, const DataField *field, bool is_key)
 	return NULL;
 }
 
-static bool
-is_key_field(const TableSchema *schema, int field)
-{
-	int			i;
-
-	for (i = 0; i < schema->nprimary_keys; i++)
-	{
-		if (schema->primary_keys[i] == field)
-			return true;
-	}
-	return false;
-}
-
 /* Why a lake table is not as the sync would have made it, or NULL. */
 static char *
 schema_fault(const TableSchema *wanted, const TableSchema *schema)
@@ -285,12 +272,12 @@ schema_fault(const TableSchema *wanted, const TableSchema *schema)
 		return "Its primary key is another one.";
 	for (i = 0; i < wanted->nfields; i++)
 	{
-		bool		is_key = is_key_field(wanted, i);
+		bool		is_key = schema_field_is_key(wanted, i);
 		char	   *fault = field_fault(&wanted->fields[i], &schema->fields[i], is_key);
 
 		if (fault)
 			return fault;
-		if (is_key != is_key_field(schema, i))
+		if (is_key != schema_field_is_key(schema, i))
 			return "Its primary key is another one.";
 	}
 	return NULL;

@@ -142,6 +142,9 @@ extern void apply_flush(SyncStream *stream);
  */
 extern void apply_note_copied(SyncStream *stream);
 
+/* Enough for a writer that commits no rows, bytes. */
+#define EMPTY_WRITER_MEMORY (64 * 1024)
+
 /*
  * What a snapshot of the sync carries.  partial: while the table is being copied;
  * shared: it may show rows of several syncs, each as of a position of its own.

@@ -144,19 +144,6 @@ sync_table_metadata_field(const SyncTableRecord *table, int number)
 	return metadata_column(table->metadata[number], table->rule ? table->rule->soft_delete : NULL);
 }
 
-static bool
-has_option(const List *options, const char *key)
-{
-	const ListCell *cell;
-
-	foreach(cell, options)
-	{
-		if (strcmp(((const OptionPair *) lfirst(cell))->key, key) == 0)
-			return true;
-	}
-	return false;
-}
-
 List *
 sync_table_options(const SyncRecord *sync, const SyncTableRecord *table)
 {
@@ -165,7 +152,7 @@ sync_table_options(const SyncRecord *sync, const SyncTableRecord *table)
 
 	foreach(cell, sync->options)
 	{
-		if (!has_option(options, ((OptionPair *) lfirst(cell))->key))
+		if (option_pair_value(options, ((OptionPair *) lfirst(cell))->key) == NULL)
 			options = lappend(options, lfirst(cell));
 	}
 	return options;

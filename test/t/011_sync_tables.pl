@@ -16,12 +16,6 @@ my ($node, $lake) = sync_node('tables', "max_connections = 20\n");
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub import_table
-{
-	my ($table) = @_;
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$table; IMPORT FOREIGN SCHEMA d LIMIT TO ($table) FROM SERVER lake INTO lake");
-}
-
 sql(q{
 	CREATE TABLE first (id int PRIMARY KEY, v int);
 	CREATE TABLE second (id int PRIMARY KEY, v int, big text);
@@ -59,7 +53,7 @@ sql(q{ALTER PUBLICATION p ADD TABLE second});
 usleep(300_000);
 sql(q{CALL streamhouse.refresh_sync('s')});
 wait_for_sync($node, 's');
-import_table($_) for qw(first second);
+import_lake_tables($node, 'd', $_) for qw(first second);
 is(sql(q{SELECT string_agg("table" || copied::text, ' ' ORDER BY "table") FROM streamhouse.sync_tables}), 'firsttrue secondtrue', 'both are copied');
 usleep(500_000);
 eval { $load->kill_kill };
@@ -121,14 +115,14 @@ like(table_error($node, 's', 'third'), qr/columns have changed: Column "extra" w
 my ($code, $out, $err);
 sql(q{CALL streamhouse.resync_table('s', 'third')});
 wait_for_sync($node, 's');
-import_table('third');
+import_lake_tables($node, 'd', 'third');
 same_rows($node, 'third', 'copied into the lake table that is there');
 sql(q{ALTER TABLE third ALTER id TYPE bigint; INSERT INTO third VALUES (3, 'three', 3)});
 like(table_error($node, 's', 'third'), qr/part of the key, whose types cannot change. Changes from here on are not taken: remove the lake table/, 'the key cannot change');
 system('rm', '-rf', "$lake/d.db/third");
 sql(q{CALL streamhouse.resync_table('s', 'third')});
 wait_for_sync($node, 's');
-import_table('third');
+import_lake_tables($node, 'd', 'third');
 same_rows($node, $_, "$_, with new columns") for qw(first third);
 sql(q{UPDATE third SET extra = 4; INSERT INTO third VALUES (2, 'two', 2)});
 wait_for_sync($node, 's');

@@ -17,11 +17,6 @@ my ($node, $lake) = sync_node('schema', "max_connections = 20\n");
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub import_tables
-{
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$_; IMPORT FOREIGN SCHEMA d LIMIT TO ($_) FROM SERVER lake INTO lake") foreach @_;
-}
-
 # The columns that the table has now, in the lake, which may have more.
 sub same_columns
 {
@@ -37,7 +32,7 @@ sub resync
 	system('rm', '-rf', "$lake/d.db/$table") if $cure;
 	sql("CALL streamhouse.resync_table('s', '$table')");
 	wait_for_sync($node, 's');
-	import_tables($table);
+	import_lake_tables($node, 'd', $table);
 }
 
 sql(q{
@@ -89,7 +84,7 @@ foreach my $round (1 .. 3)
 	eval { $load->kill_kill };
 	sql("ALTER TABLE busy ADD COLUMN a$round int, ADD COLUMN b$round int[]; UPDATE busy SET a$round = $round, b$round = ARRAY[id] WHERE id < 50");
 	wait_for_sync($node, 's');
-	import_tables('busy', 'steady');
+	import_lake_tables($node, 'd', 'busy', 'steady');
 	same_rows($node, $_, "$_ after columns were added, round $round") foreach qw(busy steady);
 }
 is(sql(q{SELECT count(*) FROM streamhouse.sync_tables WHERE state <> 'streaming'}), '0', 'nothing is paused');
@@ -108,7 +103,7 @@ sql(q{
 	INSERT INTO changing VALUES (1005, 5, 'five', 5);
 });
 wait_for_sync($node, 's');
-import_tables('changing');
+import_lake_tables($node, 'd', 'changing');
 same_rows($node, 'changing', 'a column added inside a transaction');
 
 # the lake has the new column already, as after a crash between lake and catalog
@@ -124,7 +119,7 @@ sql(q{CALL streamhouse.pause_sync('s'); ALTER TABLE changing ADD COLUMN late big
 	append_to_file("$lake/d.db/changing/schema/schema-$next", $schema);
 	sql(q{CALL streamhouse.resume_sync('s')});
 	wait_for_sync($node, 's');
-	import_tables('changing');
+	import_lake_tables($node, 'd', 'changing');
 	same_rows($node, 'changing', 'a column that the lake had already');
 	ok(!-e "$lake/d.db/changing/schema/schema-" . ($next + 1), 'is not added twice');
 }
@@ -185,7 +180,7 @@ is(sql(q{SELECT string_agg("table" || ' ' || state, ', ' ORDER BY "table") FROM 
 # history goes on with a new column, before those that describe the change
 sql(q{INSERT INTO kept VALUES (1, 1); ALTER TABLE kept ADD COLUMN w text; UPDATE kept SET w = 'w'; TRUNCATE kept});
 wait_for_sync($node, 'h');
-import_tables('kept');
+import_lake_tables($node, 'd', 'kept');
 is(sql(q{SELECT string_agg(concat_ws(',', _kind, id, v, coalesce(w, 'null')), ' ' ORDER BY _lsn, _kind DESC) FROM lake.kept}),
 	'+I,1,1,null -U,1,1,null +U,1,1,w T,null', 'history with a new column');
 

@@ -15,12 +15,6 @@ my ($node, $lake) = sync_node('routing');
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub import_table
-{
-	my ($table) = @_;
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$table; IMPORT FOREIGN SCHEMA d LIMIT TO ($table) FROM SERVER lake INTO lake");
-}
-
 sub wait_for_state
 {
 	my ($table, $state) = @_;
@@ -55,7 +49,7 @@ sql(q{
 wait_for_state('two', 'streaming');
 sql(q{INSERT INTO two VALUES (1000, 'later')});
 wait_for_sync($node, 's');
-import_table('two');
+import_lake_tables($node, 'd', 'two');
 same_rows($node, 'two', 'a table joined by itself');
 
 # the owner must be able to read it, it needs a key, and its name may be taken
@@ -79,7 +73,7 @@ like(sql(q{SELECT error FROM streamhouse.sync_tables WHERE source = 'other.one':
 	qr/would both be lake table "one"/, 'a table whose name is taken');
 sql(q{INSERT INTO one VALUES (2, 'b')});
 wait_for_sync($node, 's');
-import_table('one');
+import_lake_tables($node, 'd', 'one');
 same_rows($node, 'one', 'the others go on');
 is(sql(q{SELECT state || ' ' || health FROM streamhouse.sync_status}), 'streaming ok', 'the sync is well');
 my ($code, $out, $err) = $node->psql('postgres', q{CALL streamhouse.resync_table('s', 'secret')});
@@ -95,7 +89,7 @@ sql(q{
 	CALL streamhouse.refresh_sync('s');
 });
 wait_for_sync($node, 's');
-import_table('secret');
+import_lake_tables($node, 'd', 'secret');
 same_rows($node, 'secret', 'a table that was refused joined');
 is(sql(q{SELECT string_agg(source::text || ' ' || state, ', ' ORDER BY source::text) FROM streamhouse.sync_tables}),
 	'one streaming, secret streaming, two streaming', 'others are forgotten');

@@ -14,12 +14,6 @@ my ($node, $lake) = sync_node('columns');
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub import_table
-{
-	my ($table) = @_;
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$table; IMPORT FOREIGN SCHEMA d LIMIT TO ($table) FROM SERVER lake INTO lake");
-}
-
 # The lake table has the rows of a query, each as often.
 sub same_as
 {
@@ -124,7 +118,7 @@ sub all_are_right
 }
 
 wait_for_sync($node, $_) for qw(s journal);
-import_table($_) for qw(event doc measure journal);
+import_lake_tables($node, 'd', $_) for qw(event doc measure journal);
 all_are_right('copied');
 my ($schema) = slurp_file("$lake/d.db/event/schema/schema-0") =~ /("partitionKeys".*)"options"/s;
 like($schema, qr/"partitionKeys"\s*:\s*\[\s*"day"\s*\],\s*"primaryKeys"\s*:\s*\[\s*"day",\s*"id"\s*\]/, 'the key begins with the partition');
@@ -157,7 +151,7 @@ sql(q{
 	UPDATE doc SET content = reverse(content), n = n + 1 WHERE id < 30;
 });
 wait_for_sync($node, 's');
-import_table($_) for qw(event doc);
+import_lake_tables($node, 'd', $_) for qw(event doc);
 $event = q{SELECT id, made, kind, amount, note, test, extra, (made AT TIME ZONE 'UTC')::date, 'a'::text, (length(note) + amount)::text, lower(kind), 'public.event' FROM event WHERE NOT test};
 $doc = q{SELECT id, content, n, n % 2 = 0, left(content, 5), n * 2::bigint FROM doc WHERE id > 5};
 all_are_right('after columns got other names');
@@ -166,7 +160,7 @@ sql(q{ALTER TABLE doc ALTER n TYPE numeric(10,2); INSERT INTO doc VALUES (500, '
 like(table_error($node, 's', 'doc'), qr/Column "n", which the table's rule uses, is of type numeric now/, 'another type of a column in use');
 sql(q{CALL streamhouse.resync_table('s', 'doc')});
 wait_for_sync($node, 's');
-import_table('doc');
+import_lake_tables($node, 'd', 'doc');
 same_as('doc', q{SELECT id, content, n, n % 2 = 0, left(content, 5), (n * 2::bigint)::text FROM doc WHERE id > 5}, 'copied again with it') ;
 sql(q{ALTER TABLE doc DROP n; INSERT INTO doc VALUES (501, 'later')});
 like(table_error($node, 's', 'doc'), qr/Column "n", which the table's rule uses, was dropped.*create the sync again with other rules/, 'a column in use is gone');

@@ -16,16 +16,11 @@ my ($node, $lake) = sync_node('evolve', "max_connections = 20\n");
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub import_tables
-{
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$_; IMPORT FOREIGN SCHEMA d LIMIT TO ($_) FROM SERVER lake INTO lake") foreach @_;
-}
-
 # The columns that the table has now, in the lake; by name, for their order may be another one.
 sub same
 {
 	my ($table, $what) = @_;
-	import_tables($table);
+	import_lake_tables($node, 'd', $table);
 	my $columns = sql("SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 		WHERE attrelid = '$table'::regclass AND attnum > 0 AND NOT attisdropped");
 	my $text = join(', ', map { "$_\::text" } split(/, /, $columns));
@@ -120,7 +115,7 @@ follow('parts', q{ALTER TABLE parts ADD COLUMN x int DEFAULT 5; UPDATE parts SET
 # names and schemas of tables: the sync knows them by oid
 sql(q{ALTER TABLE other RENAME TO another; CREATE SCHEMA elsewhere; ALTER TABLE another SET SCHEMA elsewhere; UPDATE elsewhere.another SET v = v + 1});
 wait_for_sync($node, 's');
-import_tables('other');
+import_lake_tables($node, 'd', 'other');
 is(sql('SELECT count(*) FROM (TABLE elsewhere.another EXCEPT TABLE lake.other) d'), 0, 'a table renamed and moved');
 sql(q{CALL streamhouse.resync_table('s', 'elsewhere.another'); UPDATE elsewhere.another SET v = v + 1});
 wait_for_sync($node, 's');
@@ -212,7 +207,7 @@ sql(q{CREATE TABLE arch (id int PRIMARY KEY, v int); INSERT INTO arch VALUES (1,
 wait_for_sync($node, 'a');
 sql(q{DELETE FROM arch WHERE id = 1; ALTER TABLE arch ADD COLUMN w int DEFAULT 5; INSERT INTO arch VALUES (3, 3)});
 like(table_error($node, 'a', 'arch'), qr/Column "w" was added with a default.*not copied again by itself, because the publication leaves out some operations/, 'an archive is paused');
-import_tables('arch');
+import_lake_tables($node, 'd', 'arch');
 is(sql('SELECT count(*) FROM lake.arch'), 2, 'and keeps its rows');
 
 $node->stop;

@@ -16,12 +16,6 @@ my ($node, $lake) = sync_node('shared', "logical_decoding_work_mem = '64kB'\nstr
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub import_table
-{
-	my ($table) = @_;
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$table; IMPORT FOREIGN SCHEMA d LIMIT TO ($table) FROM SERVER lake INTO lake");
-}
-
 # The lake table has the rows of a query, each as often.
 sub same_as
 {
@@ -98,7 +92,7 @@ sql(q{
 		{"source": "(t\\\\d)\\\\.(orders)", "table": "all_\\\\2", "shard": {"tenant": "\\\\1"}, "metadata": ["table"]}]');
 });
 wait_for_sync($node, 's');
-import_table('all_orders');
+import_lake_tables($node, 'd', 'all_orders');
 
 sub all_orders { return join(' UNION ALL ', map { "SELECT id, v, note, '$_'::text, '$_.orders'::text FROM $_.orders" } @_) }
 
@@ -224,7 +218,7 @@ sql(q{
 my $columns = q{SELECT id, v, note, extra, NULL::text, 't1'::text FROM t1.orders UNION ALL SELECT id, v, remark, extra, NULL, 't2' FROM t2.orders
 	UNION ALL SELECT id, v, note, NULL, third, 't3' FROM t3.orders UNION ALL SELECT id, v, NULL, extra, NULL, 't4' FROM t4.orders};
 wait_for_sync($node, 's');
-import_table('all_orders');
+import_lake_tables($node, 'd', 'all_orders');
 same_as('SELECT id, v, note, extra, third, tenant FROM lake.all_orders', $columns, 'columns of each');
 is(sql(q{SELECT string_agg(state, ' ') FROM streamhouse.sync_tables WHERE "table" = 'all_orders'}), 'streaming streaming streaming streaming', 'all are streaming');
 $node->restart;
@@ -288,7 +282,7 @@ like($err, qr/lake table "d.items" is filled by a sync of another database/, 'a 
 wait_for_sync($node, $_) for qw(eu us);
 sql(q{DELETE FROM eu WHERE id <= 10; UPDATE us SET id = id + 1000 WHERE id <= 10; UPDATE eu SET v = 'new' WHERE id = 50});
 wait_for_sync($node, $_) for qw(eu us);
-import_table('items');
+import_lake_tables($node, 'd', 'items');
 is(sql(q{SELECT string_agg(format('%s %s %s %s', region, n, gone, new), ', ' ORDER BY region) FROM (SELECT region, count(*) n, count(*) FILTER (WHERE deleted) gone,
 	count(*) FILTER (WHERE v = 'new' AND id = 50 AND NOT deleted) new FROM lake.items GROUP BY 1) t}), 'eu 100 10 1, us 110 10 0', 'two syncs in one lake table');
 sql(q{TRUNCATE eu; INSERT INTO eu VALUES (1, 'again'); CALL streamhouse.resync_table('us', 'us')});
@@ -323,7 +317,7 @@ like($err, qr/- table "public.asia": it would go to lake table "items_of_asia" i
 sql(q{CALL streamhouse.alter_sync('asia', copy => true, tables => '[{"source": ".*", "table": "items_of_asia"}]')});
 $node->safe_psql('far', q{INSERT INTO asia VALUES (3, 'there')});
 wait_for_sync($node, 'asia');
-import_table('items_of_asia');
+import_lake_tables($node, 'd', 'items_of_asia');
 is(sql('SELECT string_agg(id::text, $$ $$ ORDER BY id) FROM lake.items_of_asia'), '2 3', 'by which it is copied into a lake table of its own');
 sql(q{CALL streamhouse.drop_sync('asia'); CALL streamhouse.drop_sync('us'); CALL streamhouse.drop_sync('eu')});
 
@@ -352,7 +346,7 @@ sql(q{
 wait_for_sync($node, $_) for qw(h l);
 sql(q{UPDATE h1.event SET n = 5; DELETE FROM h2.event WHERE n = 2; TRUNCATE h1.event; INSERT INTO l1.line VALUES (100); TRUNCATE l2.line; INSERT INTO l2.line VALUES (200)});
 wait_for_sync($node, $_) for qw(h l);
-import_table($_) for qw(history lines);
+import_lake_tables($node, 'd', $_) for qw(history lines);
 is(sql(q{SELECT string_agg(concat_ws(' ', part, _kind, n, what), ', ' ORDER BY part, _lsn, _kind DESC) FROM lake.history}),
 	'h1 +I 1 h1, h1 -U 1 h1, h1 +U 5 h1, h1 T, h2 +I 1 h2, h2 +I 2 h2, h2 -D 2 h2', 'histories of two');
 same_as('SELECT n, part FROM lake.lines', q{SELECT n, 'l1'::text FROM l1.line UNION ALL SELECT n, 'l2' FROM l2.line}, 'append tables of two, one truncated');
@@ -412,7 +406,7 @@ foreach my $round (1 .. $crashes)
 $node->poll_query_until('postgres', q{SELECT count(*) = 4 AND bool_and(state = 'streaming') FROM streamhouse.sync_tables WHERE name = 'k'})
   or die 'not all tables are copied: ' . sql(q{SELECT string_agg(concat_ws(' ', source, state, error), ', ') FROM streamhouse.sync_tables WHERE name = 'k'});
 wait_for_sync($node, 'k');
-import_table('acc');
+import_lake_tables($node, 'd', 'acc');
 same_as('SELECT id, v, big, k FROM lake.acc', join(' UNION ALL ', map { "SELECT id, v, big, '$_'::text FROM k$_.acc" } 1 .. 4), "all sources after $crashes crashes");
 
 $node->stop;

@@ -23,12 +23,6 @@ my $connection = 'host=' . $source->host . ' port=' . $source->port . ' dbname=p
 sub sql { return $node->safe_psql('postgres', @_) }
 sub there { return $source->safe_psql('postgres', @_) }
 
-sub import_tables
-{
-	my ($database, @tables) = @_;
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$_; IMPORT FOREIGN SCHEMA $database LIMIT TO ($_) FROM SERVER lake INTO lake") foreach @tables;
-}
-
 # What the two servers have of a table, by its key.
 sub same_table
 {
@@ -114,7 +108,7 @@ wait_for_sync($node, 's');
 usleep(500_000);
 $load->kill_kill;
 wait_for_sync($node, 's');
-import_tables('d', qw(orders types filtered listed parts full_identity by_index));
+import_lake_tables($node, 'd', qw(orders types filtered listed parts full_identity by_index));
 
 my %columns = (
 	orders => 'id, customer, amount, md5(note), md5(big)',
@@ -197,24 +191,24 @@ there(q{
 });
 $columns{orders} = 'id, amount, md5(remark), md5(big), extra';
 wait_for_sync($node, 's');
-import_tables('d', 'orders');
+import_lake_tables($node, 'd', 'orders');
 same_all('columns added, renamed and dropped');
 like(sql("SELECT string_agg(customer::text, ',') FROM lake.orders WHERE id = 2000001"), qr/^$/, 'a dropped column is null');
 
 there("ALTER TABLE full_identity ADD COLUMN d int DEFAULT 7; INSERT INTO full_identity VALUES (6000, 'x')");
 $columns{full_identity} = 'id, v, d';
 wait_for_sync($node, 's');
-import_tables('d', 'full_identity');
+import_lake_tables($node, 'd', 'full_identity');
 same_all('a column with a default');
 there("ALTER TABLE full_identity ALTER d TYPE bigint USING d * 2; INSERT INTO full_identity VALUES (6001, 'x', 5000000000)");
 wait_for_sync($node, 's');
-import_tables('d', 'full_identity');
+import_lake_tables($node, 'd', 'full_identity');
 same_all('a column of another type');
 there(q{BEGIN; INSERT INTO full_identity VALUES (6002, 'before'); ALTER TABLE full_identity RENAME v TO w; ALTER TABLE full_identity ADD v int;
 	INSERT INTO full_identity VALUES (6003, 'after', 1, 2); COMMIT});
 $columns{full_identity} = 'id, w, v, d';
 wait_for_sync($node, 's');
-import_tables('d', 'full_identity');
+import_lake_tables($node, 'd', 'full_identity');
 same_all('columns within a transaction');
 there("ALTER TABLE by_index REPLICA IDENTITY FULL; ALTER TABLE by_index ADD PRIMARY KEY (id); INSERT INTO by_index VALUES (2, 2, 'other key')");
 like(table_error($node, 's', 'by_index'), qr/Its key, or its replica identity, is another one/, 'another key pauses the table');
@@ -222,7 +216,7 @@ my $mirror = sql("SELECT source FROM streamhouse.sync_tables WHERE name = 's' AN
 system('rm', '-rf', "$lake/d.db/by_index");
 sql("CALL streamhouse.resync_table('s', '$mirror')");
 wait_for_sync($node, 's');
-import_tables('d', 'by_index');
+import_lake_tables($node, 'd', 'by_index');
 same_all('and is copied again');
 
 # ---- tables join and leave ----
@@ -234,12 +228,12 @@ there("CREATE TABLE joined (id int PRIMARY KEY, v text); INSERT INTO joined SELE
 sql("CALL streamhouse.refresh_sync('s')");
 there("UPDATE joined SET v = 'later' WHERE id < 10");
 wait_for_sync($node, 's');
-import_tables('d', 'joined', $long);
+import_lake_tables($node, 'd', 'joined', $long);
 same_table('joined', 'id, v', 'id', 'a table that joined');
 same_table($long, '*', 1, 'names of all kinds');
 there("ALTER TABLE $long RENAME \"the Key\" TO \"a key\"; INSERT INTO $long VALUES (2, 'two')");
 wait_for_sync($node, 's');
-import_tables('d', $long);
+import_lake_tables($node, 'd', $long);
 same_table($long, '*', 1, 'a key that is renamed');
 there("ALTER PUBLICATION p DROP TABLE joined, $long");
 sql("CALL streamhouse.refresh_sync('s')");
@@ -271,7 +265,7 @@ there('SELECT 1') if 0;
 $source->start;
 there("UPDATE orders SET note = 'after the crash' WHERE id < 20000 AND id % 100 = 0");
 wait_for_sync($node, 's');
-import_tables('d', 'orders');
+import_lake_tables($node, 'd', 'orders');
 same_all('after kills and restarts');
 is(sql("SELECT count(*), count(DISTINCT id) FROM lake.orders"), there('SELECT count(*), count(DISTINCT id) FROM orders'), 'each row once');
 
@@ -288,7 +282,7 @@ sql("CALL streamhouse.create_sync('h', 'n', 'lake', 'h', history => true, connec
 wait_for_sync($node, 'h');
 there("INSERT INTO nokey VALUES (1, 'a'), (1, 'a'); UPDATE nokey SET b = 'b'; DELETE FROM nokey WHERE a = 1; TRUNCATE nokey");
 wait_for_sync($node, 'h');
-import_tables('h', 'nokey');
+import_lake_tables($node, 'h', 'nokey');
 is(sql(q{SELECT string_agg(_kind || coalesce(b, ''), ' ' ORDER BY _lsn, _kind DESC) FROM lake.nokey}),
 	'+Ia +Ia -Ua +Ub -Ua +Ub -Db -Db T', 'every change is kept');
 sql("CALL streamhouse.drop_sync('h')");

@@ -14,12 +14,6 @@ my ($node, $lake) = sync_node('rules');
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub import_table
-{
-	my ($table) = @_;
-	sql("DROP FOREIGN TABLE IF EXISTS lake.$table; IMPORT FOREIGN SCHEMA d LIMIT TO ($table) FROM SERVER lake INTO lake");
-}
-
 # The rules of the sync in the order given.
 sub alter
 {
@@ -56,7 +50,7 @@ my $kept = '{"source": "public.kept", "soft_delete": "deleted", "columns": {"twi
 my $rules = "$part, $kept";
 sql("CALL streamhouse.create_sync('s', 'p', 'lake', 'd', flush_interval => '100 ms', auto_refresh => false, tables => '[$rules]')");
 wait_for_sync($node, 's');
-import_table($_) for qw(plain part kept);
+import_lake_tables($node, 'd', $_) for qw(plain part kept);
 
 # ---- refusals: nothing changes ----
 
@@ -96,7 +90,7 @@ is(sql(q{SELECT count(*) || ' ' || count(*) FILTER (WHERE deleted) || ' ' || boo
 sql(q{CREATE TABLE new (id int PRIMARY KEY); INSERT INTO new VALUES (1); ALTER PUBLICATION p ADD TABLE new});
 sql(alter("$rules, {\"source\": \"public.(new)\", \"table\": \"brand_\\1\", \"metadata\": [\"kind\"]}"));
 wait_for_sync($node, 's');
-import_table('brand_new');
+import_lake_tables($node, 'd', 'brand_new');
 is(sql('SELECT id, _kind FROM lake.brand_new'), '1|+I', 'a table that joins by a new rule');
 $rules .= ', {"source": "public.(new)", "table": "brand_\1", "metadata": ["kind"]}';
 
@@ -115,7 +109,7 @@ $rules =~ s/v > 10/v > 50/;
 sql(alter("{\"source\": \"public.part\", \"table\": \"part2\", \"partition\": [\"even\"], \"columns\": {\"even\": \"v % 2 = 0\"}}, " . ($rules =~ s/^\{.*?\}, //r), ', copy => true'));
 sql('INSERT INTO part VALUES (3000, 3000); DELETE FROM part WHERE id = 3');
 wait_for_sync($node, 's');
-import_table('part2');
+import_lake_tables($node, 'd', 'part2');
 is(sql(q{SELECT count(*) FROM (SELECT id, v, v % 2 = 0 FROM part EXCEPT SELECT * FROM lake.part2) t}) . sql(q{SELECT count(*) = (SELECT count(*) FROM part) FROM lake.part2}), '0t', 'another lake table');
 is(sql(q{SELECT count(*) FROM lake.part WHERE id = 3000}), '0', 'the former one stays as it was');
 is(sql(q{SELECT string_agg("table", ' ' ORDER BY "table") FROM streamhouse.sync_tables}), 'brand_new kept part2 plain', 'names');
@@ -143,7 +137,7 @@ sql(q{CREATE SCHEMA x; CREATE SCHEMA y; CREATE TABLE x.t (id int PRIMARY KEY); C
 my $shared = '{"source": "(.)[.]t", "table": "xy", "shard": {"s": "\1"}}';
 sql(alter("$last, $kept, $shared, {\"source\": \"public.(new)\", \"table\": \"brand_\\1\", \"metadata\": [\"kind\"]}"));
 wait_for_sync($node, 's');
-import_table('xy');
+import_lake_tables($node, 'd', 'xy');
 is(sql(q{SELECT string_agg(s || id, ' ' ORDER BY s) FROM lake.xy}), 'x1 y1', 'two join one lake table');
 refused("$last, $kept, {\"source\": \"(.).t\", \"table\": \"xy\", \"shard\": {\"s\": \"other \\1\"}}, {\"source\": \"public.(new)\", \"table\": \"brand_\\1\", \"metadata\": [\"kind\"]}",
 	qr/- table "x.t": "shard" of its rule would be another one/, 'a shard stays', ', copy => true');
@@ -154,7 +148,7 @@ refused("$last, {\"messages\": \"m.*\", \"table\": \"kept\"}", qr/would both be 
 sql(alter("$last, {\"messages\": \"m.*\", \"table\": \"messages\"}"));
 sql(q{SELECT pg_logical_emit_message(true, 'm1', 'one'), pg_logical_emit_message(true, 'n', 'none')});
 wait_for_sync($node, 's');
-import_table('messages');
+import_lake_tables($node, 'd', 'messages');
 is(sql(q{SELECT string_agg(prefix, ' ') FROM lake.messages}), 'm1', 'messages by a new rule');
 sql(alter("{\"messages\": \"n.*\", \"table\": \"messages\"}, $last"));
 sql(q{SELECT pg_logical_emit_message(true, 'm2', 'two'), pg_logical_emit_message(true, 'n', 'other')});

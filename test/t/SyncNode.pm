@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(sync_node wait_for_server wait_for_sync same_rows sync_error table_error sync_lost copy_error);
+our @EXPORT = qw(sync_node import_lake_tables wait_for_server wait_for_sync same_rows sync_error table_error sync_lost copy_error);
 
 # A running server; further settings as text, and what Cluster's init takes.
 sub sync_node
@@ -55,6 +55,13 @@ sub wait_for_sync
 {
 	my ($node, $sync) = @_;
 	$node->safe_psql('postgres', "CALL streamhouse.wait_for_sync('$sync', timeout => '3 minutes')");
+}
+
+# Import lake tables into schema "lake", as they are now.
+sub import_lake_tables
+{
+	my ($node, $database, @tables) = @_;
+	$node->safe_psql('postgres', "DROP FOREIGN TABLE IF EXISTS lake.$_; IMPORT FOREIGN SCHEMA $database LIMIT TO ($_) FROM SERVER lake INTO lake") foreach @tables;
 }
 
 # The table and the lake table imported into schema "lake" have the same rows, each as often.
