@@ -16,9 +16,6 @@
 
 #if ZSTD_VERSION_NUMBER >= 10500
 
-/* Of two blocks, most of the values lie in the first or need both; it is not worth to begin again. */
-#define SMALLEST_PARTED (256 * 1024)
-
 #define FRAME_HEADER_BYTES 18	/* at most */
 
 static ZSTD_DCtx *decompressor = NULL;
@@ -51,7 +48,7 @@ zstd_part(CodecPart *part, const void *source, size_t source_length, void *targe
 	bool		continued = part->stream != 0 && part->stream == current_stream;
 
 	if (!continued &&
-		(target_length <= SMALLEST_PARTED || wanted > target_length / 8 * 7 || !begin_stream(part)))
+		(target_length <= CODEC_WHOLE_BYTES || wanted > target_length / 8 * 7 || !begin_stream(part)))
 		return false;
 	while (part->produced < wanted)
 	{

@@ -7,6 +7,12 @@
 
 #include "format/codec.h"
 
+/*
+ * So much is decompressed in one piece.  Of two blocks, most of the values lie in the first or need both; it is not worth to
+ * begin again.
+ */
+#define CODEC_WHOLE_BYTES (256 * 1024)
+
 /* How far it is; zeroes at the beginning. */
 typedef struct CodecPart
 {

@@ -19,10 +19,12 @@
 #define LARGEST_PART 8
 
 /*
- * So are, together, large pages: one of long strings takes the place of many
- * others, which are more work a byte to decompress.
+ * Large pages, together, are at most half: one of long strings takes the
+ * place of many others, which are more work a byte to decompress.  If these
+ * need room, they leave large ones no more than the part of one value.
  */
 #define LARGE_PAGE_BYTES (256 * 1024)
+#define LARGE_PAGES_PART 2
 
 typedef struct CacheEntry
 {
@@ -114,7 +116,9 @@ shrink_list(CacheList *list, Size limit)
 static void
 shrink(Size limit)
 {
-	shrink_list(&large_pages, limit / LARGEST_PART);
+	shrink_list(&large_pages, limit / LARGE_PAGES_PART);
+	if (large_pages.bytes + others.bytes > limit)
+		shrink_list(&large_pages, Max(limit / LARGEST_PART, limit - Min(limit, others.bytes)));
 	shrink_list(&others, limit - large_pages.bytes);
 }
 

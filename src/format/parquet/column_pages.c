@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "format/parquet/column_read.h"
+#include "format/parquet/kept_page.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
@@ -404,14 +405,30 @@ static void
 init_values(ParquetColumn *column, PageBody *body)
 {
 	const PageHeader *header = &column->header;
-	bool		stepwise = header->encoding == PARQUET_PLAIN && column->field->type != PARQUET_BOOLEAN;
+	bool		plain = header->encoding == PARQUET_PLAIN;
+	bool		stepwise = plain && column->field->type != PARQUET_BOOLEAN;
+	bool		moved = false;
+	ByteMarks  *marks;
+	const PackedNumbers *numbers = plain ? kept_page_numbers(&column->pages, column->field->type, body, &moved) : NULL;
 
+	if (moved)
+		init_levels(column, body);
+	if (numbers != NULL)
+	{
+		packed_init(&column->values, &column->place, column->field->type, numbers, body->values);
+		/* with nulls between them, values could not be found by their rows */
+		column->values.ascending = numbers->ascending && numbers->count == header->num_values;
+		return;
+	}
 	if (!stepwise)
 		partial_need(body->partial, body->values + body->length);
 	values_init(&column->values, column->place.path, column->place.column, column->field->type,
 				column->field->type_length, header->encoding, body->values, body->length, header->num_values);
 	if (stepwise)
 		column->values.partial = body->partial;
+	marks = plain ? kept_page_marks(&column->pages, column->field->type) : NULL;
+	if (marks != NULL)
+		values_use_marks(&column->values, marks);
 }
 
 /* Decompress the current page and set the decoders to its first row. */

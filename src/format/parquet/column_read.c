@@ -42,28 +42,15 @@ column_skip_values(ParquetColumn *column, int64 count)
 static void
 skip_rows(ParquetColumn *column, int64 count)
 {
-	int64		present = count;
+	int64		present = column->has_levels ? rle_skip_bits(&column->levels, count) : count;
 
 	column->row += count;
-	if (column->has_levels)
-	{
-		bool	   *nulls = (bool *) column->scratch->native;
-
-		present = 0;
-		while (count > 0)
-		{
-			int			n = (int) Min(count, BATCH_ROWS);
-
-			present += read_nulls(column, n, nulls);
-			count -= n;
-		}
-	}
 	if (present > 0)
 		column_skip_values(column, present);
 }
 
-static void
-seek_row(ParquetColumn *column, int64 row)
+void
+column_seek(ParquetColumn *column, int64 row)
 {
 	Assert(row < column->group_rows);
 	if (row >= column->page_end)
@@ -222,7 +209,7 @@ read_span(ParquetColumn *column, int64 start, int count, Vector *out, int at, bo
 		int			n;
 		bool		coded;
 
-		seek_row(column, start);
+		column_seek(column, start);
 		n = (int) Min((int64) count, column->page_end - start);
 		coded = column->is_coded && column->dictionary_size > 0 && out->codes_buffer != NULL;
 		if (coded && !*done)

@@ -9,6 +9,7 @@
 #ifndef STREAMHOUSE_PARQUET_COLUMN_READ_H
 #define STREAMHOUSE_PARQUET_COLUMN_READ_H
 
+#include "format/parquet/packed_numbers.h"
 #include "format/parquet/page.h"
 #include "format/parquet/page_index.h"
 
@@ -91,11 +92,22 @@ extern void column_consider_index(ParquetColumn *column, int64 skipped_rows);
 
 /* ---- column_read.c ---- */
 
+/* Stand before a row that is not behind the decoders, in its page. */
+extern void column_seek(ParquetColumn *column, int64 row);
+
 extern void column_skip_values(ParquetColumn *column, int64 count);
 extern void column_read_plain(ParquetColumn *column, int count, int present, const bool *nulls, void *out);
 
 /* Of a flat column: rows start .. start+nrows-1 of the row group, those selected, into out. */
 extern void column_read(ParquetColumn *column, int64 start, int nrows, const int32 *selection, int nselected,
 						Vector *out);
+
+/* ---- column_search.c ---- */
+
+/*
+ * Leave in the range, of which no row has been read, the rows that may satisfy a leaf on the column: none, perhaps.  False if
+ * they cannot be found without a look at all.
+ */
+extern bool column_search(ParquetColumn *column, const Predicate *leaf, RowRange *range);
 
 #endif							/* STREAMHOUSE_PARQUET_COLUMN_READ_H */

@@ -54,6 +54,9 @@ extern void rle_read_bits(RleDecoder *decoder, int count, uint8 *out);	/* bit wi
 extern void rle_read_levels(RleDecoder *decoder, int count, uint8 *out);	/* bit width 8 at most */
 extern void rle_skip(RleDecoder *decoder, int64 count);
 
+/* Skip values of bit width 1; returns how many of them are 1. */
+extern int64 rle_skip_bits(RleDecoder *decoder, int64 count);
+
 /* DELTA_BINARY_PACKED (decode_delta.c). */
 #define DELTA_GROUP 32			/* values unpacked at a time */
 
@@ -87,6 +90,19 @@ extern void delta_skip(DeltaDecoder *decoder, int64 count);
 extern const uint8 *delta_end(DeltaDecoder *decoder);
 
 /*
+ * Where some of a page's byte arrays begin, as far as one has gone in it: without that the way to any of them leads over all
+ * lengths before it.
+ */
+#define MARK_STEP 256			/* values from one mark to the next */
+
+typedef struct ByteMarks
+{
+	int			capacity;
+	int			known;
+	uint32		places[FLEXIBLE_ARRAY_MEMBER];	/* behind the first value's begin */
+} ByteMarks;
+
+/*
  * Values of a page, without nulls, in native form: int8 for booleans, int32,
  * int64, float, double, and BytesView for everything else, into the page or
  * into memory of the context that values_read is called in.
@@ -96,11 +112,17 @@ typedef struct ValueDecoder
 	ParquetPlace place;
 	ParquetType type;
 	int			width;			/* of values of fixed length, in bytes */
+	bool		packed;			/* integers in fewer bytes, to which base is added (packed_numbers.h) */
+	bool		ascending;		/* integers, one for each row of the page, of which it is known that they do */
+	int64		base;
 	void		(*read) (struct ValueDecoder *decoder, int count, void *out);
 	void		(*skip) (struct ValueDecoder *decoder, int64 count);
 	const uint8 *cursor;
 	const uint8 *end;
 	PartialBytes *partial;		/* set behind values_init, of plain numbers and bytes, if not all bytes are there */
+	ByteMarks  *marks;			/* set with values_use_marks, of plain byte arrays; NULL: none */
+	const uint8 *begin;			/* of the first value, with marks */
+	int64		passed;			/* values read or skipped, with marks */
 	RleDecoder	bits;
 	DeltaDecoder delta;			/* of numbers, or of prefix lengths */
 	int32	   *lengths;		/* of byte arrays, all of the page */
@@ -122,6 +144,12 @@ extern size_t native_size(ParquetType type);
  */
 extern void values_init(ValueDecoder *decoder, const char *path, const char *column, ParquetType type, int type_length,
 						ParquetEncoding encoding, const uint8 *data, size_t length, int64 count);
+
+/* Behind values_init, of plain byte arrays: use marks, and add to them. */
+extern void values_use_marks(ValueDecoder *decoder, ByteMarks *marks);
+
+/* Go past count values of fixed length, all of them there; for those who read them. */
+extern const uint8 *values_take_fixed(ValueDecoder *decoder, int64 count);
 
 /* of the single encodings, for values_init */
 extern void plain_init(ValueDecoder *decoder);

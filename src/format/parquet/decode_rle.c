@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "format/parquet/decode.h"
+#include "port/pg_bitutils.h"
 
 #define LEVELS_AT_ONCE 256
 
@@ -273,6 +274,54 @@ rle_read_bits(RleDecoder *decoder, int count, uint8 *out)
 		out += n;
 		count -= n;
 	}
+}
+
+/* Bits from..end-1 that are set. */
+static int64
+count_packed_bits(const uint8 *packed, uint64 from, uint64 end)
+{
+	int64		ones = 0;
+
+	while (from < end && from % 8 != 0)
+		ones += unpack_bit(packed, from++);
+	ones += pg_popcount((const char *) packed + from / 8, (int) ((end - from) / 8));
+	from += (end - from) / 8 * 8;
+	while (from < end)
+		ones += unpack_bit(packed, from++);
+	return ones;
+}
+
+int64
+rle_skip_bits(RleDecoder *decoder, int64 count)
+{
+	int64		ones = 0;
+
+	Assert(decoder->bit_width == 1);
+	while (count > 0)
+	{
+		uint64		n;
+
+		if (decoder->repeat_left > 0)
+		{
+			n = Min((uint64) count, decoder->repeat_left);
+			ones += n * (decoder->repeat_value & 1);
+			decoder->repeat_left -= n;
+		}
+		else if (decoder->packed_left > 0)
+		{
+			n = Min((uint64) count, decoder->packed_left);
+			ones += count_packed_bits(decoder->packed, decoder->packed_index, decoder->packed_index + n);
+			decoder->packed_index += n;
+			decoder->packed_left -= n;
+		}
+		else
+		{
+			next_run(decoder);
+			continue;
+		}
+		count -= n;
+	}
+	return ones;
 }
 
 /* Packed values, narrowed to bytes. */

@@ -42,9 +42,8 @@ too_short(ValueDecoder *decoder)
 	decode_damaged(&decoder->place, "A page ends before all of its values were read.");
 }
 
-/* Go past count values of fixed length. */
-static const uint8 *
-take_fixed(ValueDecoder *decoder, int64 count)
+const uint8 *
+values_take_fixed(ValueDecoder *decoder, int64 count)
 {
 	const uint8 *values = decoder->cursor;
 
@@ -58,7 +57,7 @@ take_fixed(ValueDecoder *decoder, int64 count)
 static void
 fixed_skip(ValueDecoder *decoder, int64 count)
 {
-	(void) take_fixed(decoder, count);
+	(void) values_take_fixed(decoder, count);
 }
 
 static void
@@ -66,13 +65,13 @@ fixed_read(ValueDecoder *decoder, int count, void *out)
 {
 	size_t		width = decoder->width;
 
-	memcpy(out, take_fixed(decoder, count), count * width);
+	memcpy(out, values_take_fixed(decoder, count), count * width);
 }
 
 static void
 fixed_bytes_read(ValueDecoder *decoder, int count, void *out)
 {
-	const uint8 *values = take_fixed(decoder, count);
+	const uint8 *values = values_take_fixed(decoder, count);
 	BytesView  *views = out;
 
 	for (int i = 0; i < count; i++)
@@ -115,6 +114,7 @@ byte_array_read(ValueDecoder *decoder, int count, void *out)
 	}
 	partial_need(decoder->partial, cursor);
 	decoder->cursor = cursor;
+	decoder->passed += count;
 }
 
 static void
@@ -122,9 +122,44 @@ byte_array_skip(ValueDecoder *decoder, int64 count)
 {
 	const uint8 *cursor = decoder->cursor;
 
+	decoder->passed += count;
 	while (count-- > 0)
 		cursor += sizeof(uint32) + byte_array_length(decoder, cursor);
 	decoder->cursor = cursor;
+}
+
+/* Go to the last mark that does not lie behind the value; then from mark to mark, and note new ones. */
+static void
+marked_skip(ValueDecoder *decoder, int64 count)
+{
+	ByteMarks  *marks = decoder->marks;
+	int64		target = decoder->passed + count;
+	int64		mark = Min(target / MARK_STEP, marks->known - 1);
+
+	if (mark * MARK_STEP > decoder->passed)
+	{
+		decoder->cursor = decoder->begin + marks->places[mark];
+		decoder->passed = mark * MARK_STEP;
+	}
+	while (decoder->passed < target)
+	{
+		int64		next = (decoder->passed / MARK_STEP + 1) * MARK_STEP;
+
+		byte_array_skip(decoder, Min(next, target) - decoder->passed);
+		if (decoder->passed == (int64) marks->known * MARK_STEP && marks->known < marks->capacity)
+			marks->places[marks->known++] = decoder->cursor - decoder->begin;
+	}
+}
+
+void
+values_use_marks(ValueDecoder *decoder, ByteMarks *marks)
+{
+	Assert(decoder->type == PARQUET_BYTE_ARRAY && decoder->passed == 0);
+	decoder->marks = marks;
+	decoder->begin = decoder->cursor;
+	decoder->skip = marked_skip;
+	if (marks->known == 0)
+		marks->places[marks->known++] = 0;
 }
 
 static void

@@ -38,25 +38,29 @@ may_keep_page(const ChunkReader *reader, const PageHeader *header)
 		cache_has_room(header->uncompressed_size);
 }
 
+/* A kept page with room for so many bytes, in the cache instead of one that may be there. */
+static KeptPage *
+put_page(ChunkReader *reader, const PageHeader *header, uint64 body, size_t room)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->keep_context);
+	MemoryContext context = cache_context_create();
+	KeptPage   *kept = MemoryContextAllocZero(context, sizeof(KeptPage));
+
+	kept->header = *header;
+	kept->body = body;
+	kept->bytes = MemoryContextAlloc(context, room + READ_PADDING);
+	memset(kept->bytes + room, 0, READ_PADDING);
+	cache_put(CACHE_PARQUET_PAGE, reader->file->path, (int64) reader->page_place, context, kept);
+	MemoryContextSwitchTo(old);
+	return kept;
+}
+
 bool
 kept_page_create(ChunkReader *reader, const PageHeader *header)
 {
-	MemoryContext old;
-	MemoryContext context;
-	KeptPage   *kept;
-
 	if (!may_keep_page(reader, header))
 		return false;
-	old = MemoryContextSwitchTo(reader->keep_context);
-	context = cache_context_create();
-	kept = MemoryContextAllocZero(context, sizeof(KeptPage));
-	kept->header = *header;
-	kept->body = reader->position;
-	kept->bytes = MemoryContextAlloc(context, (Size) header->uncompressed_size + READ_PADDING);
-	memset(kept->bytes + header->uncompressed_size, 0, READ_PADDING);
-	cache_put(CACHE_PARQUET_PAGE, reader->file->path, (int64) reader->page_place, context, kept);
-	MemoryContextSwitchTo(old);
-	reader->kept = kept;
+	reader->kept = put_page(reader, header, reader->position, header->uncompressed_size);
 	return true;
 }
 
@@ -77,8 +81,8 @@ decompress_more(PartialBytes *partial, const uint8 *until)
 	partial->ready = (const uint8 *) kept->bytes + kept->part.produced;
 }
 
-void
-kept_page_use(ChunkReader *reader, PageBody *body)
+static void
+show_page(ChunkReader *reader, PageBody *body)
 {
 	KeptPage   *kept = reader->kept;
 
@@ -88,5 +92,81 @@ kept_page_use(ChunkReader *reader, PageBody *body)
 	body->values = (const uint8 *) kept->bytes;
 	body->length = kept->header.uncompressed_size;
 	body->partial = &reader->partial;
-	reader->position += kept->header.compressed_size;
+}
+
+void
+kept_page_use(ChunkReader *reader, PageBody *body)
+{
+	show_page(reader, body);
+	reader->position += reader->kept->header.compressed_size;
+}
+
+/*
+ * A packed page takes the place of the kept one.  What is in front of the
+ * integers stays as it is; who stands in the page as it was still may.
+ */
+static void
+pack_page(ChunkReader *reader, const PageBody *body, int width)
+{
+	KeptPage   *plain = reader->kept;
+	size_t		levels = body->values - (const uint8 *) plain->bytes;
+	PackedNumbers numbers;
+	size_t		length;
+	KeptPage   *packed;
+
+	numbers_measure(body->values, width, body->length / width, &numbers);
+	if (numbers.count == 0 || numbers.width == width)
+	{
+		plain->numbers = numbers;
+		return;
+	}
+	length = levels + (size_t) numbers.count * numbers.width;
+	packed = put_page(reader, &plain->header, plain->body, length);
+	packed->part = plain->part;
+	packed->numbers = numbers;
+	memcpy(packed->bytes, plain->bytes, levels);
+	numbers_pack(body->values, width, &packed->numbers, (uint8 *) packed->bytes + levels);
+	memset(packed->bytes + length, 0, READ_PADDING);
+	reader->kept = packed;
+}
+
+const PackedNumbers *
+kept_page_numbers(ChunkReader *reader, ParquetType type, PageBody *body, bool *moved)
+{
+	KeptPage   *kept = reader->kept;
+
+	*moved = false;
+	if (kept == NULL || (type != PARQUET_INT32 && type != PARQUET_INT64))
+		return NULL;
+	if (kept->numbers.count == 0)
+	{
+		/* of a larger page less than all may be needed */
+		if (kept->part.produced < kept->header.uncompressed_size &&
+			kept->header.uncompressed_size > CODEC_WHOLE_BYTES)
+			return NULL;
+		partial_need(body->partial, body->values + body->length);
+		pack_page(reader, body, (int) native_size(type));
+	}
+	*moved = reader->kept != kept;
+	if (*moved)
+		show_page(reader, body);
+	return reader->kept->numbers.count > 0 ? &reader->kept->numbers : NULL;
+}
+
+ByteMarks *
+kept_page_marks(ChunkReader *reader, ParquetType type)
+{
+	KeptPage   *kept = reader->kept;
+	int			capacity;
+
+	if (kept == NULL || type != PARQUET_BYTE_ARRAY)
+		return NULL;
+	if (kept->marks == NULL)
+	{
+		capacity = kept->header.num_values / MARK_STEP + 1;
+		kept->marks = MemoryContextAllocZero(GetMemoryChunkContext(kept),
+											 offsetof(ByteMarks, places) + capacity * sizeof(uint32));
+		kept->marks->capacity = capacity;
+	}
+	return kept->marks;
 }

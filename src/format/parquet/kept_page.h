@@ -6,6 +6,7 @@
 #define STREAMHOUSE_PARQUET_KEPT_PAGE_H
 
 #include "format/codec_part.h"
+#include "format/parquet/packed_numbers.h"
 #include "format/parquet/page.h"
 
 /* A page as the cache has it; more of its bytes may come, those that are there stay. */
@@ -15,6 +16,8 @@ typedef struct KeptPage
 	uint64		body;			/* where that lies in the file */
 	CodecPart	part;
 	char	   *bytes;
+	PackedNumbers numbers;		/* of count 0 until the page is packed */
+	ByteMarks  *marks;			/* NULL until plain byte arrays of the page are read */
 } KeptPage;
 
 /* Set the reader's kept page to that at its position, or to NULL; is there one? */
@@ -25,5 +28,14 @@ extern bool kept_page_create(ChunkReader *reader, const PageHeader *header);
 
 /* Go past the body; body shows the kept page. */
 extern void kept_page_use(ChunkReader *reader, PageBody *body);
+
+/*
+ * The integers of the kept page, which are PLAIN and are what is left of body; NULL if they are not known.  When all
+ * of them are there they are packed, once; then body shows the whole page again, at another place, and "moved" is set.
+ */
+extern const PackedNumbers *kept_page_numbers(ChunkReader *reader, ParquetType type, PageBody *body, bool *moved);
+
+/* The marks of a kept page of plain byte arrays; NULL if the current page is none. */
+extern ByteMarks *kept_page_marks(ChunkReader *reader, ParquetType type);
 
 #endif							/* STREAMHOUSE_PARQUET_KEPT_PAGE_H */

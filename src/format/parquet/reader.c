@@ -46,6 +46,7 @@ typedef struct ParquetReader
 	ParquetMetadata metadata;
 	bool	   *wanted_leaves;
 	const Predicate *predicate;
+	List	   *conjuncts;		/* of it */
 	ReaderColumn *columns;
 	int			nleaves;		/* to be read */
 	ParquetColumn **leaves;
@@ -133,6 +134,7 @@ make_columns(ParquetReader *reader, const FormatReadOptions *options)
 	reader->predicate = options->predicate;
 	if (reader->predicate != NULL)
 		predicate_columns(reader->predicate, in_predicate);
+	reader->conjuncts = predicate_conjuncts(reader->predicate);
 	for (int i = 0; i < ncolumns; i++)
 		reader->columns[i].in_predicate = in_predicate[i];
 	pfree(in_predicate);
@@ -352,8 +354,7 @@ begin_group(ParquetReader *reader, const IndexedColumn *indexed)
 		}
 	}
 	reader->batch_rows = choose_batch_rows(reader);
-	reader->range = 0;
-	reader->position = reader->ranges[0].start;
+	reader->range = -1;
 	reader->in_group = true;
 }
 
@@ -386,6 +387,45 @@ next_group(ParquetReader *reader)
 	return reader->in_group;
 }
 
+/* Make the range shorter, if the rows that match are found faster than by a look at all; is something left? */
+static bool
+narrow_range(ParquetReader *reader, RowRange *range)
+{
+	ListCell   *cell;
+
+	foreach(cell, reader->conjuncts)
+	{
+		const Predicate *leaf = lfirst(cell);
+		ParquetColumn *column = leaf->op == PREDICATE_AND || leaf->op == PREDICATE_OR || leaf->op == PREDICATE_FALSE ?
+			NULL : reader->columns[leaf->column].flat;
+
+		/* of files sorted by several columns, the next ones ascend only within one value */
+		if (column != NULL && column_search(column, leaf, range))
+			break;
+	}
+	return range->start < range->end;
+}
+
+/* Go to the next range with rows; false at the end. */
+static bool
+next_range(ParquetReader *reader)
+{
+	do
+	{
+		while (reader->in_group && ++reader->range < reader->nranges)
+		{
+			RowRange   *range = &reader->ranges[reader->range];
+
+			if (narrow_range(reader, range))
+			{
+				reader->position = range->start;
+				return true;
+			}
+		}
+	} while (next_group(reader));
+	return false;
+}
+
 bool
 parquet_next(FormatReader *base)
 {
@@ -395,10 +435,7 @@ parquet_next(FormatReader *base)
 	for (int i = 0; i < reader->nleaves; i++)
 		column_new_batch(reader->leaves[i]);
 	MemoryContextReset(reader->batch_context);
-	if (reader->in_group && reader->position == reader->ranges[reader->range].end &&
-		++reader->range < reader->nranges)
-		reader->position = reader->ranges[reader->range].start;
-	if ((!reader->in_group || reader->range == reader->nranges) && !next_group(reader))
+	if ((!reader->in_group || reader->position == reader->ranges[reader->range].end) && !next_range(reader))
 	{
 		base->nrows = 0;
 		return false;
