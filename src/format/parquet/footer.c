@@ -8,8 +8,7 @@
  */
 #include "postgres.h"
 
-#include "format/parquet/footer.h"
-#include "format/parquet/parquet_format.h"
+#include "format/parquet/metadata.h"
 #include "storage/cache.h"
 
 #define TAIL_BYTES (64 * 1024)
@@ -92,12 +91,13 @@ footer_length_of(const ParquetFile *file, const char *tail, size_t length, uint6
 	return footer_length;
 }
 
-/* The end of a file with all of its metadata */
+/* The end of a file with all of its metadata, encoded and decoded. */
 typedef struct FileEnd
 {
 	const char *tail;
 	size_t		length;
 	uint32		footer_length;
+	ParquetMetadata *metadata;
 } FileEnd;
 
 static FileEnd *
@@ -116,6 +116,8 @@ read_end(ParquetFile *file, uint64 size)
 		tail = read_tail(file, size, end->length);
 	}
 	end->tail = tail;
+	end->metadata = metadata_decode(tail + end->length - TRAILER_BYTES - end->footer_length, end->footer_length,
+									file->path);
 	return end;
 }
 
@@ -156,7 +158,6 @@ parquet_file_open(ParquetFile *file, StorageFile *storage, uint64 size, FormatCo
 	end = load_end(file, size);
 	file->tail = end->tail;
 	file->tail_start = size - end->length;
-	file->footer = end->tail + end->length - TRAILER_BYTES - end->footer_length;
-	file->footer_length = end->footer_length;
+	file->metadata = end->metadata;
 	file->data_end = size - TRAILER_BYTES - end->footer_length;
 }

@@ -17,12 +17,11 @@ typedef struct ParquetFile
 	uint64		data_end;		/* pages and indexes lie before this */
 	const char *tail;			/* the last bytes of the file, padded */
 	uint64		tail_start;
-	const char *footer;			/* the metadata, encoded */
-	uint32		footer_length;
+	const struct ParquetMetadata *metadata; /* shared by those who have the file open */
 	FormatCounters *counters;	/* never NULL */
 } ParquetFile;
 
-/* Read the end of a file; size 0: ask the storage. */
+/* Read the end of a file and its metadata; size 0: ask the storage. */
 extern void parquet_file_open(ParquetFile *file, StorageFile *storage, uint64 size, FormatCounters *counters);
 
 /*

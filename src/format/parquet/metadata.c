@@ -383,17 +383,16 @@ note_row_groups(ThriftReader *reader, ThriftType type, ParquetMetadata *metadata
 		thrift_skip(reader, THRIFT_STRUCT);
 }
 
-void
-metadata_read(ParquetMetadata *metadata, const ParquetFile *file)
+ParquetMetadata *
+metadata_decode(const char *footer, uint32 length, const char *path)
 {
+	ParquetMetadata *metadata = palloc0(sizeof(ParquetMetadata));
 	ThriftReader reader;
 	int16		id;
 	ThriftType	type;
 	bool		has_num_rows = false;
 
-	memset(metadata, 0, sizeof(*metadata));
-	metadata->file = file;
-	thrift_read_init(&reader, file->footer, file->footer_length, file->path);
+	thrift_read_init(&reader, footer, length, path);
 	(void) thrift_struct_begin(&reader);
 	while (thrift_field(&reader, &id, &type))
 	{
@@ -424,6 +423,14 @@ metadata_read(ParquetMetadata *metadata, const ParquetFile *file)
 		damaged(&reader, "It has no schema.");
 	if (!has_num_rows || metadata->num_rows < 0)
 		damaged(&reader, "The number of its rows is missing or impossible.");
+	return metadata;
+}
+
+void
+metadata_begin(ParquetMetadata *metadata, const ParquetFile *file)
+{
+	*metadata = *file->metadata;
+	metadata->row_groups.path = file->path;
 }
 
 static const ParquetField *

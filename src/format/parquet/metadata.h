@@ -92,7 +92,6 @@ typedef struct ParquetChunk
 
 typedef struct ParquetMetadata
 {
-	const ParquetFile *file;
 	int64		num_rows;
 	int			nfields;
 	ParquetField *fields;
@@ -108,8 +107,11 @@ typedef struct ParquetRowGroup
 	ParquetChunk *chunks;		/* nleaves; only those wanted are set */
 } ParquetRowGroup;
 
-/* In CurrentMemoryContext. */
-extern void metadata_read(ParquetMetadata *metadata, const ParquetFile *file);
+/* From the bytes of a footer, which it points into; in CurrentMemoryContext. */
+extern ParquetMetadata *metadata_decode(const char *footer, uint32 length, const char *path);
+
+/* A reader's own place among the row groups of a file; the fields are shared. */
+extern void metadata_begin(ParquetMetadata *metadata, const ParquetFile *file);
 
 /* By name; NULL when there is none. */
 extern const ParquetField *parquet_child(const ParquetField *field, const char *name);

@@ -152,7 +152,7 @@ parquet_open(StorageFile *file, const FormatReadOptions *options)
 	reader->batch_context = AllocSetContextCreate(context, "parquet batch", ALLOCSET_SMALL_SIZES);
 	parquet_file_open(&reader->file, file, options->file_size,
 					  options->counters != NULL ? options->counters : &reader->own_counters);
-	metadata_read(&reader->metadata, &reader->file);
+	metadata_begin(&reader->metadata, &reader->file);
 	make_columns(reader, options);
 	open_columns(reader, options);
 	reader->row_group.chunks = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(ParquetChunk));
