@@ -39,6 +39,14 @@ remote_slot_look(RemoteConnection *remote, const char *slot)
 	return result;
 }
 
+TransactionId
+remote_oldest_transaction(RemoteConnection *remote)
+{
+	RemoteRows *rows = remote_query(remote, "SELECT pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot())");
+
+	return (TransactionId) remote_int(rows, 0, 0);
+}
+
 /* Servers that can will bring it to their standbys. */
 void
 remote_slot_create(const SyncRecord *sync)

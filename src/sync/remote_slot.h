@@ -21,6 +21,9 @@ typedef struct RemoteSlot
 
 extern RemoteSlot remote_slot_look(RemoteConnection *remote, const char *slot);
 
+/* The oldest transaction that writes there and runs, or the next one. */
+extern TransactionId remote_oldest_transaction(RemoteConnection *remote);
+
 /* Create it.  Waits for transactions that are running there. */
 extern void remote_slot_create(const SyncRecord *sync);
 

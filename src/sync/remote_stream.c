@@ -4,7 +4,7 @@
  *		commit to the lake in time.
  *
  * That server decodes its WAL itself (pgoutput) and sends transactions when
- * they have committed.  Their rows become tuples of the mirrors, and go the
+ * they have committed, large ones in blocks while they run (streamed.h).  Their rows become tuples of the mirrors, and go the
  * way of decoded ones (transaction.h).  What the lake has is told to the
  * server, so that it moves the slot; it may send transactions again, which the
  * tables know by their end.  Where a transaction ends is known at its end only: until then
@@ -13,24 +13,24 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
-#include "access/htup_details.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "replication/logicalproto.h"
 #include "utils/builtins.h"
-#include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "sync/mirror.h"
+#include "sync/remote_relation.h"
 #include "sync/remote_slot.h"
+#include "sync/streamed.h"
 #include "sync/transaction.h"
+
+#define FIRST_WITH_STREAMING 140000
 
 #define LONGEST_SLEEP_MS 100
 #define TELL_INTERVAL_MS 1000	/* how far we are */
@@ -39,29 +39,11 @@
 #define MESSAGES_BETWEEN_LOOKS 1024
 #define WAL_HEADER_LENGTH 25	/* kind, start, end, time */
 
-/* Of a column of the mirror. */
-typedef struct ColumnInput
-{
-	AttrNumber	number;
-	MirrorInput input;
-	bool		varlena;
-} ColumnInput;
-
-/* A relation of the source, as it was described last. */
-typedef struct RemoteRelation
-{
-	Oid			relid;			/* hash key: its number there */
-	MemoryContext context;		/* of the rest */
-	const SyncTableRecord *record;	/* NULL: of no concern */
-	RemoteLayout layout;
-	bool		matched;		/* with the mirror as it is now */
-	ColumnInput *inputs;		/* by column of the layout */
-} RemoteRelation;
-
 typedef struct RemoteStream
 {
 	RemoteConnection *connection;
-	HTAB	   *relations;
+	bool		streams;		/* large transactions while they run */
+	RemoteRelations *relations;
 	XLogRecPtr	received;		/* all that was committed up to here has come */
 	XLogRecPtr	confirmed;		/* and is in the lake, for the server to know */
 	XLogRecPtr	source_end;		/* of the source's WAL, when it was looked at last */
@@ -69,21 +51,12 @@ typedef struct RemoteStream
 	TimestampTz told_at;
 	TimestampTz looked_at;
 	bool		asked;			/* for an answer that has not come */
-	bool		in_transaction; /* of the source */
+	bool		in_transaction; /* of the source, or in a block of one that runs */
+	TransactionId block;		/* of which that is; invalid: it has committed */
 	ReorderBufferTXN *transaction;
 	bool		in_local_transaction;
 	ResourceOwner owner;
 } RemoteStream;
-
-static RemoteStream *current = NULL;	/* the one of this process, for invalidations */
-
-pg_noreturn static void
-raise_damaged(const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_PROTOCOL_VIOLATION),
-			 errmsg("the source does not send what it should: %s", what)));
-}
 
 /* ---- a transaction here, while one of the source needs the catalogs ---- */
 
@@ -116,98 +89,7 @@ end_local(SyncStream *stream)
 	remote->in_local_transaction = false;
 }
 
-/* ---- relations ---- */
-
-static void
-invalidate_relation(Datum arg, Oid relid)
-{
-	HASH_SEQ_STATUS status;
-	RemoteRelation *relation;
-
-	if (current == NULL)
-		return;
-	hash_seq_init(&status, current->relations);
-	while ((relation = hash_seq_search(&status)) != NULL)
-	{
-		if (!OidIsValid(relid) || (relation->record && relation->record->source == relid))
-			relation->matched = false;
-	}
-}
-
-static HTAB *
-create_relations(MemoryContext context)
-{
-	HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(RemoteRelation), .hcxt = context};
-
-	return hash_create("streamhouse source relations", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
-static const SyncTableRecord *
-record_of_relation(const SyncRecord *sync, Oid relid)
-{
-	ListCell   *cell;
-
-	foreach(cell, sync->tables)
-	{
-		const SyncTableRecord *record = lfirst(cell);
-
-		if (record->remote_table == relid)
-			return record;
-	}
-	return NULL;
-}
-
-static void
-read_columns(StringInfo in, RemoteLayout *layout)
-{
-	int			i;
-
-	layout->ncolumns = pq_getmsgint(in, 2);
-	layout->names = palloc0(sizeof(char *) * Max(layout->ncolumns, 1));
-	layout->types = palloc0(sizeof(Oid) * Max(layout->ncolumns, 1));
-	layout->typmods = palloc0(sizeof(int32) * Max(layout->ncolumns, 1));
-	layout->is_key = palloc0(sizeof(bool) * Max(layout->ncolumns, 1));
-	for (i = 0; i < layout->ncolumns; i++)
-	{
-		layout->is_key[i] = (pq_getmsgbyte(in) & 1) != 0;
-		layout->names[i] = pstrdup(pq_getmsgstring(in));
-		layout->types[i] = pq_getmsgint(in, 4);
-		layout->typmods[i] = (int32) pq_getmsgint(in, 4);
-	}
-}
-
-/* What is described here holds for the rows that follow. */
-static void
-receive_relation(SyncStream *stream, StringInfo in)
-{
-	Oid			relid = pq_getmsgint(in, 4);
-	bool		found;
-	RemoteRelation *relation = hash_search(stream->remote->relations, &relid, HASH_ENTER, &found);
-	MemoryContext old;
-
-	if (found)
-		MemoryContextReset(relation->context);
-	else
-		relation->context = AllocSetContextCreate(stream->context, "streamhouse source relation", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(relation->context);
-	relation->record = record_of_relation(stream->sync, relid);
-	relation->matched = false;
-	(void) pq_getmsgstring(in);	/* its schema and its name */
-	(void) pq_getmsgstring(in);
-	relation->layout.identity = pq_getmsgbyte(in);
-	read_columns(in, &relation->layout);
-	MemoryContextSwitchTo(old);
-}
-
-static RemoteRelation *
-find_relation(SyncStream *stream, Oid relid)
-{
-	RemoteRelation *relation = hash_search(stream->remote->relations, &relid, HASH_FIND, NULL);
-
-	if (relation == NULL)
-		raise_damaged("a change of a table that it has not described");
-	return relation;
-}
+/* ---- changes ---- */
 
 /* Does the lake lack changes of it that this transaction makes? */
 static bool
@@ -215,125 +97,6 @@ relation_is_wanted(SyncStream *stream, const RemoteRelation *relation)
 {
 	return relation->record &&
 		sync_table_is_wanted(hash_search(stream->map->tables, &relation->record->source, HASH_FIND, NULL), stream->transaction);
-}
-
-static Relation
-open_mirror(const RemoteRelation *relation)
-{
-	Relation	mirror = RelationIdGetRelation(relation->record->source);
-
-	if (!RelationIsValid(mirror))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("the mirror of table \"%s\" does not exist any more", relation->record->source_name),
-				 errhint("Drop the sync and its lake tables, and create the sync again.")));
-	return mirror;
-}
-
-/* ---- rows ---- */
-
-pg_noreturn static void
-raise_mirror_change(SyncStream *stream, const RemoteRelation *relation, XLogRecPtr lsn)
-{
-	MemoryContext old = MemoryContextSwitchTo(stream->context);
-	ColumnChange *change = column_change_make(relation->record, CHANGE_MIRROR, "Columns have changed at the source.");
-
-	MemoryContextSwitchTo(old);
-	change->layout = &relation->layout;
-	relation_map_raise(stream->map, change, lsn);
-}
-
-/* Before its first row as it is described, and whenever the mirror may be another one. */
-static void
-match_relation(SyncStream *stream, RemoteRelation *relation, Relation mirror, XLogRecPtr lsn)
-{
-	int			ncolumns = relation->layout.ncolumns;
-	AttrNumber *numbers = palloc(sizeof(AttrNumber) * Max(ncolumns, 1));
-	MemoryContext old;
-	int			i;
-
-	if (relation->matched)
-		return;
-	relation->matched = true;	/* first, for it may become invalid meanwhile */
-	if (!mirror_match(relation->record, mirror, &relation->layout, numbers))
-		raise_mirror_change(stream, relation, lsn);
-	old = MemoryContextSwitchTo(relation->context);
-	relation->inputs = palloc0(sizeof(ColumnInput) * Max(ncolumns, 1));
-	for (i = 0; i < ncolumns; i++)
-	{
-		ColumnInput *input = &relation->inputs[i];
-		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(mirror), numbers[i] - 1);
-
-		mirror_input_prepare(&input->input, column, relation->context);
-		input->number = numbers[i];
-		input->varlena = column->attlen == -1;
-	}
-	MemoryContextSwitchTo(old);
-}
-
-/*
- * A large value that was left unchanged is not sent; decoded rows have a
- * pointer in its place, which is never followed (decoded_row.h).
- */
-static Datum
-unchanged_value(void)
-{
-	char	   *pointer = palloc0(TOAST_POINTER_SIZE);
-
-	SET_VARTAG_EXTERNAL(pointer, VARTAG_ONDISK);
-	return PointerGetDatum(pointer);
-}
-
-static Datum
-read_value(ColumnInput *input, char status, const StringInfo value)
-{
-	if (status == LOGICALREP_COLUMN_TEXT)
-		return mirror_input_value(&input->input, value->data);
-	if (status != LOGICALREP_COLUMN_UNCHANGED || !input->varlena)
-		raise_damaged("a value of an unknown kind");
-	return unchanged_value();
-}
-
-typedef struct ColumnContext
-{
-	const RemoteRelation *relation;
-	int			column;
-} ColumnContext;
-
-static void
-value_error_context(void *arg)
-{
-	const ColumnContext *context = arg;
-
-	errcontext("value of column \"%s\" of table \"%s\" from the source",
-			   context->relation->layout.names[context->column], context->relation->record->source_name);
-}
-
-static HeapTuple
-form_tuple(const RemoteRelation *relation, Relation mirror, const LogicalRepTupleData *data)
-{
-	TupleDesc	desc = RelationGetDescr(mirror);
-	Datum	   *values = palloc0(sizeof(Datum) * desc->natts);
-	bool	   *nulls = palloc(sizeof(bool) * desc->natts);
-	ColumnContext context = {.relation = relation};
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = value_error_context, .arg = &context};
-
-	if (data->ncols != relation->layout.ncolumns)
-		raise_damaged("a row of other columns than its table");
-	memset(nulls, true, sizeof(bool) * desc->natts);
-	error_context_stack = &callback;
-	for (context.column = 0; context.column < data->ncols; context.column++)
-	{
-		ColumnInput *input = &relation->inputs[context.column];
-		char		status = data->colstatus[context.column];
-
-		if (status == LOGICALREP_COLUMN_NULL)
-			continue;
-		nulls[input->number - 1] = false;
-		values[input->number - 1] = read_value(input, status, &data->colvalues[context.column]);
-	}
-	error_context_stack = callback.previous;
-	return heap_form_tuple(desc, values, nulls);
 }
 
 /* The tuples of a change. */
@@ -359,16 +122,32 @@ read_change(char kind, StringInfo in, const RemoteRelation *relation, Relation m
 		change->action = REORDER_BUFFER_CHANGE_DELETE;
 		(void) logicalrep_read_delete(in, &old_row);
 	}
-	compat_set_tuples(change, has_old ? form_tuple(relation, mirror, &old_row) : NULL,
-					  kind != LOGICAL_REP_MSG_DELETE ? form_tuple(relation, mirror, &new_row) : NULL);
+	compat_set_tuples(change, has_old ? remote_relation_row(relation, mirror, &old_row) : NULL,
+					  kind != LOGICAL_REP_MSG_DELETE ? remote_relation_row(relation, mirror, &new_row) : NULL);
+}
+
+/*
+ * Changes in a block begin with the number of their subtransaction, or of the transaction itself.  An error
+ * until streamed_stop is met again when the transaction has committed (sync_worker.c).
+ */
+static void
+enter_block(SyncStream *stream, StringInfo in)
+{
+	RemoteStream *remote = stream->remote;
+
+	if (!TransactionIdIsValid(remote->block))
+		return;
+	streamed_start(stream, remote->transaction);
+	streamed_enter(stream, pq_getmsgint(in, 4));
 }
 
 /* The number of the relation comes first; what is not wanted is not read further. */
 static void
 receive_change(SyncStream *stream, char kind, StringInfo in, XLogRecPtr lsn)
 {
+	RemoteStream *remote = stream->remote;
 	StringInfoData prefix = *in;
-	RemoteRelation *relation = find_relation(stream, pq_getmsgint(&prefix, 4));
+	RemoteRelation *relation = remote_relation_find(remote->relations, remote->block, pq_getmsgint(&prefix, 4));
 	Relation	mirror;
 	MemoryContext old;
 	ReorderBufferChange change = {.lsn = lsn};
@@ -377,8 +156,7 @@ receive_change(SyncStream *stream, char kind, StringInfo in, XLogRecPtr lsn)
 		return;
 	begin_local(stream);
 	old = MemoryContextSwitchTo(stream->change_context);
-	mirror = open_mirror(relation);
-	match_relation(stream, relation, mirror, lsn);
+	mirror = remote_relation_open(stream, relation, lsn);
 	read_change(kind, in, relation, mirror, &change);
 	transaction_change(stream, mirror, &change);
 	RelationClose(mirror);
@@ -388,6 +166,7 @@ receive_change(SyncStream *stream, char kind, StringInfo in, XLogRecPtr lsn)
 static void
 receive_truncate(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
 {
+	RemoteStream *remote = stream->remote;
 	MemoryContext old = MemoryContextSwitchTo(stream->flush_context);
 	ReorderBufferChange change = {.action = REORDER_BUFFER_CHANGE_TRUNCATE, .lsn = lsn};
 	bool		cascade;
@@ -401,12 +180,13 @@ receive_truncate(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
 	begin_local(stream);
 	foreach(cell, relids)
 	{
-		RemoteRelation *relation = find_relation(stream, lfirst_oid(cell));
+		RemoteRelation *relation = remote_relation_find(remote->relations, remote->block, lfirst_oid(cell));
 
 		if (!relation_is_wanted(stream, relation))
 			continue;
-		mirrors[nmirrors] = open_mirror(relation);
-		match_relation(stream, relation, mirrors[nmirrors++], lsn);
+		if (stream->in_progress)
+			streamed_give_up(stream, "truncates a table");
+		mirrors[nmirrors++] = remote_relation_open(stream, relation, lsn);
 	}
 	transaction_truncate(stream, nmirrors, mirrors, &change);
 	for (i = 0; i < nmirrors; i++)
@@ -415,57 +195,17 @@ receive_truncate(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
 	MemoryContextReset(stream->flush_context);
 }
 
-/* ---- transactions ---- */
-
+/* What is done within a transaction. */
 static void
-receive_begin(SyncStream *stream, StringInfo in)
+receive_within(SyncStream *stream, char kind, StringInfo in, XLogRecPtr lsn)
 {
 	RemoteStream *remote = stream->remote;
-	LogicalRepBeginData begin;
 
-	if (remote->in_transaction)
-		raise_damaged("a transaction within another");
-	logicalrep_read_begin(in, &begin);
-	remote->in_transaction = true;
-	remote->transaction->xid = begin.xid;
-	remote->transaction->final_lsn = begin.final_lsn;
-	remote->transaction->end_lsn = begin.final_lsn + 1;
-	remote->transaction->xact_time.commit_time = begin.committime;
-	transaction_begin(stream, remote->transaction);
-}
-
-static void
-receive_commit(SyncStream *stream, StringInfo in)
-{
-	RemoteStream *remote = stream->remote;
-	LogicalRepCommitData commit;
-
-	logicalrep_read_commit(in, &commit);
-	remote->transaction->end_lsn = commit.end_lsn;
-	transaction_commit(stream, remote->transaction);
-	end_local(stream);
-	remote->in_transaction = false;
-	remote->received = Max(remote->received, commit.end_lsn);
-}
-
-/* A message of pgoutput. */
-static void
-receive_message(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
-{
-	char		kind = pq_getmsgbyte(in);
-
-	if (kind != LOGICAL_REP_MSG_BEGIN && !stream->remote->in_transaction)
-		raise_damaged("a change outside of a transaction");
+	enter_block(stream, in);
 	switch (kind)
 	{
-		case LOGICAL_REP_MSG_BEGIN:
-			receive_begin(stream, in);
-			break;
-		case LOGICAL_REP_MSG_COMMIT:
-			receive_commit(stream, in);
-			break;
 		case LOGICAL_REP_MSG_RELATION:
-			receive_relation(stream, in);
+			remote_relation_describe(remote->relations, stream->sync, remote->block, in);
 			break;
 		case LOGICAL_REP_MSG_INSERT:
 		case LOGICAL_REP_MSG_UPDATE:
@@ -479,7 +219,146 @@ receive_message(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
 		case LOGICAL_REP_MSG_ORIGIN:
 			break;
 		default:
-			raise_damaged(psprintf("a message of kind \"%c\"", kind));
+			remote_raise_damaged(psprintf("a message of kind \"%c\"", kind));
+	}
+	streamed_stop(stream);
+}
+
+/* ---- transactions ---- */
+
+static void
+set_transaction(RemoteStream *remote, TransactionId xid, XLogRecPtr final_lsn, XLogRecPtr end_lsn, TimestampTz commit_time)
+{
+	remote->transaction->xid = xid;
+	remote->transaction->final_lsn = final_lsn;
+	remote->transaction->end_lsn = end_lsn;
+	remote->transaction->xact_time.commit_time = commit_time;
+}
+
+static void
+receive_begin(SyncStream *stream, StringInfo in)
+{
+	RemoteStream *remote = stream->remote;
+	LogicalRepBeginData begin;
+
+	logicalrep_read_begin(in, &begin);
+	remote->in_transaction = true;
+	set_transaction(remote, begin.xid, begin.final_lsn, begin.final_lsn + 1, begin.committime);
+	transaction_begin(stream, remote->transaction);
+}
+
+/* All that has been committed up to here has come. */
+static void
+end_transaction(SyncStream *stream, XLogRecPtr end)
+{
+	RemoteStream *remote = stream->remote;
+
+	transaction_commit(stream, remote->transaction);
+	end_local(stream);
+	remote->in_transaction = false;
+	remote->received = Max(remote->received, end);
+}
+
+static void
+receive_commit(SyncStream *stream, StringInfo in)
+{
+	LogicalRepCommitData commit;
+
+	logicalrep_read_commit(in, &commit);
+	stream->remote->transaction->end_lsn = commit.end_lsn;
+	end_transaction(stream, commit.end_lsn);
+}
+
+/* A block of a transaction that runs: its end is not known. */
+static void
+receive_stream_start(SyncStream *stream, StringInfo in)
+{
+	RemoteStream *remote = stream->remote;
+	bool		is_first;
+
+	remote->block = logicalrep_read_stream_start(in, &is_first);
+	if (!TransactionIdIsValid(remote->block))
+		remote_raise_damaged("a block of no transaction");
+	remote->in_transaction = true;
+	set_transaction(remote, remote->block, InvalidXLogRecPtr, InvalidXLogRecPtr, 0);
+	stream->transaction = remote->transaction;
+}
+
+static void
+receive_stream_stop(SyncStream *stream)
+{
+	end_local(stream);
+	stream->remote->block = InvalidTransactionId;
+	stream->remote->in_transaction = false;
+}
+
+static void
+receive_stream_commit(SyncStream *stream, StringInfo in)
+{
+	RemoteStream *remote = stream->remote;
+	LogicalRepCommitData commit;
+	TransactionId xid = logicalrep_read_stream_commit(in, &commit);
+	MemoryContext old;
+
+	set_transaction(remote, xid, commit.commit_lsn, commit.end_lsn, commit.committime);
+	begin_local(stream);
+	transaction_begin(stream, remote->transaction);
+	old = transaction_enter_change(stream);
+	streamed_commit(stream, remote->transaction);
+	transaction_leave_change(stream, old);
+	end_transaction(stream, commit.end_lsn);
+	remote_relations_end(remote->relations, xid, true);
+}
+
+static void
+receive_stream_abort(SyncStream *stream, StringInfo in)
+{
+	TransactionId xid = pq_getmsgint(in, 4);
+	TransactionId subxid = pq_getmsgint(in, 4);
+
+	streamed_abort(stream, subxid);
+	if (subxid == xid)
+		remote_relations_end(stream->remote->relations, xid, false);
+}
+
+/* Messages that stand between transactions; others are of one. */
+static bool
+stands_between(char kind)
+{
+	return kind == LOGICAL_REP_MSG_BEGIN || kind == LOGICAL_REP_MSG_STREAM_START ||
+		kind == LOGICAL_REP_MSG_STREAM_COMMIT || kind == LOGICAL_REP_MSG_STREAM_ABORT;
+}
+
+/* A message of pgoutput. */
+static void
+receive_message(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
+{
+	char		kind = pq_getmsgbyte(in);
+
+	if (stands_between(kind) == stream->remote->in_transaction)
+		remote_raise_damaged(stream->remote->in_transaction ? "a transaction within another" : "a change outside of a transaction");
+	switch (kind)
+	{
+		case LOGICAL_REP_MSG_BEGIN:
+			receive_begin(stream, in);
+			break;
+		case LOGICAL_REP_MSG_COMMIT:
+			receive_commit(stream, in);
+			break;
+		case LOGICAL_REP_MSG_STREAM_START:
+			receive_stream_start(stream, in);
+			break;
+		case LOGICAL_REP_MSG_STREAM_STOP:
+			receive_stream_stop(stream);
+			break;
+		case LOGICAL_REP_MSG_STREAM_COMMIT:
+			receive_stream_commit(stream, in);
+			break;
+		case LOGICAL_REP_MSG_STREAM_ABORT:
+			receive_stream_abort(stream, in);
+			break;
+		default:
+			receive_within(stream, kind, in, lsn);
 	}
 }
 
@@ -540,7 +419,7 @@ receive(SyncStream *stream, char *data, int length)
 		case 'w':
 			lsn = pq_getmsgint64(&in);
 			if (length <= WAL_HEADER_LENGTH)
-				raise_damaged("a message without content");
+				remote_raise_damaged("a message without content");
 			in = (StringInfoData) {.data = data + WAL_HEADER_LENGTH, .len = length - WAL_HEADER_LENGTH,
 				.maxlen = length - WAL_HEADER_LENGTH};
 			receive_message(stream, &in, lsn);
@@ -549,7 +428,7 @@ receive(SyncStream *stream, char *data, int length)
 			receive_sign_of_life(stream, &in);
 			break;
 		default:
-			raise_damaged("a message of an unknown kind");
+			remote_raise_damaged("a message of an unknown kind");
 	}
 }
 
@@ -583,12 +462,28 @@ receive_available(SyncStream *stream)
 	return messages > 0;
 }
 
+/*
+ * A transaction that could not be streamed: has it ended, and come whole?  Those that run are
+ * not before the oldest one that does.
+ */
+static void
+look_for_whole(SyncStream *stream, RemoteConnection *session)
+{
+	if (!TransactionIdIsValid(stream->whole))
+		return;
+	if (XLogRecPtrIsInvalid(stream->whole_until) && TransactionIdPrecedes(stream->whole, remote_oldest_transaction(session)))
+		stream->whole_until = remote_slot_look(session, stream->sync->slot).source_end;
+	if (!XLogRecPtrIsInvalid(stream->whole_until) && stream->remote->confirmed >= stream->whole_until)
+		stream->whole = InvalidTransactionId;
+}
+
 /* What is known of the source by looking: how far it is, and what it keeps for the slot. */
 static void
 look(SyncStream *stream)
 {
 	RemoteStream *remote = stream->remote;
 	TimestampTz now = GetCurrentTimestamp();
+	RemoteConnection *session;
 	MemoryContext old;
 	RemoteSlot	slot;
 
@@ -596,7 +491,9 @@ look(SyncStream *stream)
 		!TimestampDifferenceExceeds(remote->looked_at, now, TELL_INTERVAL_MS))
 		return;
 	old = MemoryContextSwitchTo(stream->flush_context);
-	slot = remote_slot_look(remote_session(stream->sync), stream->sync->slot);
+	session = remote_session(stream->sync);
+	slot = remote_slot_look(session, stream->sync->slot);
+	look_for_whole(stream, session);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->flush_context);
 	remote->looked_at = now;
@@ -604,50 +501,10 @@ look(SyncStream *stream)
 	stream->monitor->source_position(now, slot.source_end, slot.restart_lsn);
 }
 
-/* ---- the loop ---- */
-
-/* Nothing waits to be committed: all that has come is in the lake. */
-static void
-confirm_received(SyncStream *stream)
-{
-	RemoteStream *remote = stream->remote;
-
-	if (remote->received > stream->visible)
-	{
-		stream->visible = remote->received;
-		stream->monitor->reached(stream->visible, 0);
-	}
-	if (stream->visible >= remote->source_end)
-		stream->monitor->healthy();
-	if (!stream->frozen && TimestampDifferenceExceeds(remote->told_at, GetCurrentTimestamp(), TELL_INTERVAL_MS))
-		remote->confirmed = Max(remote->confirmed, remote->received);
-}
-
-static void
-work(SyncStream *stream, bool active)
-{
-	bool		awaited = stream->monitor->flush_request() > stream->visible;
-
-	if (!stream->remote->in_transaction)
-	{
-		if (stream->pending && awaited)
-			apply_flush(stream);
-		stream_flush_if_due(stream);
-		if (!stream->pending)
-		{
-			confirm_received(stream);
-			apply_record_counts(stream, false);
-			stream->careful &= active;
-		}
-	}
-	look(stream);
-	if ((awaited && !stream->remote->asked) ||
-		TimestampDifferenceExceeds(stream->remote->told_at, GetCurrentTimestamp(), TELL_INTERVAL_MS))
-		tell(stream, true);
-}
+/* ---- beginning ---- */
 
 /* Who received from the slot before may not have noticed yet that nobody is there any more. */
-static void
+static RemoteSlot
 wait_for_slot(SyncStream *stream, RemoteConnection *session)
 {
 	TimestampTz start = GetCurrentTimestamp();
@@ -662,8 +519,14 @@ wait_for_slot(SyncStream *stream, RemoteConnection *session)
 		remote_wait(session, LONGEST_SLEEP_MS);
 		slot = remote_slot_look(session, stream->sync->slot);
 	}
-	stream->visible = slot.confirmed_lsn;
-	stream->remote->source_end = slot.source_end;
+	return slot;
+}
+
+static bool
+may_stream(const SyncStream *stream)
+{
+	return remote_version(stream->remote->connection) >= FIRST_WITH_STREAMING &&
+		!stream->careful && !stream->never_streamed && !TransactionIdIsValid(stream->whole);
 }
 
 /* A name within a string, as commands of replication have strings. */
@@ -682,23 +545,88 @@ publication_literal(const char *publication)
 }
 
 static void
+begin_replication(SyncStream *stream)
+{
+	RemoteStream *remote = stream->remote;
+
+	remote->connection = remote_connect(stream->sync, true);
+	remote->streams = may_stream(stream);
+	remote_copy_begin(remote->connection,
+					  psprintf("START_REPLICATION SLOT %s LOGICAL 0/0 (proto_version '%d', publication_names %s%s)",
+							   quote_identifier(stream->sync->slot), remote->streams ? 2 : 1,
+							   publication_literal(stream->sync->publication), remote->streams ? ", streaming 'on'" : ""));
+	remote->heard_at = GetCurrentTimestamp();
+}
+
+/* Transactions may be streamed that could not be before: the source begins anew where the lake is. */
+static void
+begin_anew(SyncStream *stream)
+{
+	remote_close(stream->remote->connection);
+	(void) wait_for_slot(stream, remote_session(stream->sync));
+	begin_replication(stream);
+}
+
+/* ---- the loop ---- */
+
+/* Nothing waits to be committed: all that has come is in the lake. */
+static void
+confirm_received(SyncStream *stream)
+{
+	RemoteStream *remote = stream->remote;
+
+	if (remote->received > stream->visible)
+	{
+		stream->visible = remote->received;
+		stream->monitor->reached(stream->visible, 0);
+	}
+	if (stream->visible >= remote->source_end)
+		stream->monitor->healthy();
+	if (!stream->frozen)
+		remote->confirmed = Max(remote->confirmed, remote->received);
+}
+
+static void
+work(SyncStream *stream, bool active)
+{
+	bool		awaited = stream->monitor->flush_request() > stream->visible;
+
+	if (!stream->remote->in_transaction)
+	{
+		if (stream->pending && awaited)
+			apply_flush(stream);
+		stream_flush_if_due(stream);
+		if (!stream->pending)
+		{
+			confirm_received(stream);
+			apply_record_counts(stream, false);
+			stream->careful &= active;
+			if (!stream->remote->streams && may_stream(stream))
+				begin_anew(stream);
+		}
+	}
+	look(stream);
+	if ((awaited && !stream->remote->asked) ||
+		TimestampDifferenceExceeds(stream->remote->told_at, GetCurrentTimestamp(), TELL_INTERVAL_MS))
+		tell(stream, true);
+}
+
+static void
 start(SyncStream *stream)
 {
 	RemoteStream *remote = palloc0(sizeof(RemoteStream));
+	RemoteSlot	slot;
 
-	stream->remote = current = remote;
+	stream->remote = remote;
 	stream->confirm = confirm;
-	remote->relations = create_relations(stream->context);
+	streamed_prepare(stream);
+	remote->relations = remote_relations_create(stream->context);
 	remote->transaction = palloc0(sizeof(ReorderBufferTXN));
-	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
-	wait_for_slot(stream, remote_session(stream->sync));
-	remote->received = remote->confirmed = stream->visible;
+	slot = wait_for_slot(stream, remote_session(stream->sync));
+	remote->source_end = slot.source_end;
+	remote->received = remote->confirmed = stream->visible = slot.confirmed_lsn;
 	stream->monitor->reached(stream->visible, 0);
-	remote->connection = remote_connect(stream->sync, true);
-	remote_copy_begin(remote->connection,
-					  psprintf("START_REPLICATION SLOT %s LOGICAL 0/0 (proto_version '1', publication_names %s)",
-							   quote_identifier(stream->sync->slot), publication_literal(stream->sync->publication)));
-	remote->heard_at = GetCurrentTimestamp();
+	begin_replication(stream);
 }
 
 void

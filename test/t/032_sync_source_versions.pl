@@ -193,6 +193,7 @@ foreach my $installation (@installations)
 	change_many_rows();
 	settle();
 	same('full_identity', $columns{full_identity}, 'a large transaction');
+	ok($source->poll_query_until('postgres', 'SELECT sum(stream_count) > 0 FROM pg_stat_replication_slots'), "$version: large transactions are streamed") if $version >= 14;
 	there("TRUNCATE by_index, parts; INSERT INTO by_index VALUES (1, 1, 'after'); INSERT INTO parts VALUES (1, 1, 'after')");
 	settle();
 	same_all('truncated');
