@@ -8,7 +8,7 @@ SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-SET cpu_tuple_cost = 1;
+SET seq_page_cost = 1000;
 
 EXPLAIN (COSTS OFF) SELECT id, word FROM par.t WHERE id % 2 = 0;
 EXPLAIN (COSTS OFF) SELECT word, count(*), sum(id), avg(id), sum(price), avg(price), sum(big), avg(big), avg(f), min(word), max(f) FROM par.t GROUP BY word;

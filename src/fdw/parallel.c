@@ -9,6 +9,10 @@
  */
 #include "postgres.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "access/parallel.h"
 #include "port/atomics.h"
 #include "storage/spin.h"
@@ -18,6 +22,8 @@
 #include "fdw/scan.h"
 #include "lake/share.h"
 #include "settings.h"
+
+#define KEPT_FREE_BYTES (32 * 1024 * 1024)
 
 #define COUNTERS (sizeof(FormatCounters) / sizeof(int64))
 
@@ -86,6 +92,20 @@ streamhouseReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *p
 	pg_atomic_write_u64(&shared->plan_size, 0);
 }
 
+/*
+ * Units are read one after the other, each in memory that is freed after it:
+ * to have that back from the kernel again and again costs more than the reading.
+ * A worker ends soon, and all of its memory with it.
+ */
+static void
+keep_freed_memory(void)
+{
+#ifdef M_TRIM_THRESHOLD
+	(void) mallopt(M_MMAP_THRESHOLD, KEPT_FREE_BYTES);
+	(void) mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES);
+#endif
+}
+
 void
 streamhouseInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, void *coordinate)
 {
@@ -93,6 +113,7 @@ streamhouseInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, voi
 	MemoryContext old_context = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 	const LakeSnapshot *snapshot = NULL;
 
+	keep_freed_memory();
 	scan->shared = coordinate;
 	if (scan->shared->snapshot_length > 0)
 		snapshot = snapshot_parse(scan->shared->snapshot, scan->shared->snapshot_length, "the leader's snapshot");

@@ -83,7 +83,7 @@ typedef enum JoinPrivate
 } JoinPrivate;
 
 /* Of rows looked at in batches, what a tuple costs otherwise. */
-#define BATCH_ROW_COST_FACTOR 0.1
+#define BATCH_ROW_COST_FACTOR 0.05
 
 /* plan_order.c: a path for ORDER BY ... LIMIT. */
 extern void add_top_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel);

@@ -2,9 +2,9 @@
  * share.c
  *		A scan's splits cut and packed into units, for several readers to share.
  *
- * Readers that take units one after the other are done at the same time if the
- * last units are small; each unit costs something to open, though.  So units
- * begin large, and shrink with what is left.  Files that need no merge are cut
+ * Readers that take units one after the other are done at about the same time
+ * if the last units are small; each unit costs something to open, though.  So
+ * units begin large, and shrink with what is left.  Files that need no merge are cut
  * by rows: a reader goes straight to the row group, and with a page index to
  * the page, where its part begins.  What has to be merged stays together.
  */
@@ -13,14 +13,16 @@
 #include "lake/data_file.h"
 #include "lake/share.h"
 
-/* Less is not worth to be opened for itself. */
+/* Less is not worth to be opened for itself; nor is less than this part of what each reader has to read. */
 #define MIN_UNIT_BYTES (1024 * 1024)
+#define SMALLEST_PART 16
 #define MIN_PART_ROWS (40 * BATCH_ROWS)
 
 typedef struct Sharing
 {
 	LakeTable  *table;
 	int			readers;
+	int64		least;			/* bytes of a unit */
 	int64		bytes;			/* not yet in units */
 	List	   *units;			/* Split * */
 } Sharing;
@@ -29,7 +31,7 @@ typedef struct Sharing
 static int64
 unit_target(const Sharing *sharing)
 {
-	return Max(sharing->bytes / (2 * sharing->readers), MIN_UNIT_BYTES);
+	return Max(sharing->bytes / (2 * sharing->readers), sharing->least);
 }
 
 static Split *
@@ -136,6 +138,7 @@ share_splits(LakeTable *table, const List *splits, int readers)
 		return ordered;
 	foreach(cell, ordered)
 		sharing.bytes += ((const Split *) lfirst(cell))->bytes;
+	sharing.least = Max(sharing.bytes / (SMALLEST_PART * readers), MIN_UNIT_BYTES);
 	list_sort(ordered, compare_splits);
 	foreach(cell, ordered)
 	{

@@ -188,6 +188,8 @@ load_dictionary(ParquetColumn *column)
 static void
 open_chunk(ParquetColumn *column)
 {
+	/* where the last pages are not wanted, the index tells how far to read */
+	column_consider_index(column, column->group_rows - column->ranges[column->nranges - 1].end);
 	chunk_reader_open(&column->pages, column->chunk);
 	column->opened = true;
 	if (column->offsets != NULL)
