@@ -276,54 +276,6 @@ rle_read_bits(RleDecoder *decoder, int count, uint8 *out)
 	}
 }
 
-/* Bits from..end-1 that are set. */
-static int64
-count_packed_bits(const uint8 *packed, uint64 from, uint64 end)
-{
-	int64		ones = 0;
-
-	while (from < end && from % 8 != 0)
-		ones += unpack_bit(packed, from++);
-	ones += pg_popcount((const char *) packed + from / 8, (int) ((end - from) / 8));
-	from += (end - from) / 8 * 8;
-	while (from < end)
-		ones += unpack_bit(packed, from++);
-	return ones;
-}
-
-int64
-rle_skip_bits(RleDecoder *decoder, int64 count)
-{
-	int64		ones = 0;
-
-	Assert(decoder->bit_width == 1);
-	while (count > 0)
-	{
-		uint64		n;
-
-		if (decoder->repeat_left > 0)
-		{
-			n = Min((uint64) count, decoder->repeat_left);
-			ones += n * (decoder->repeat_value & 1);
-			decoder->repeat_left -= n;
-		}
-		else if (decoder->packed_left > 0)
-		{
-			n = Min((uint64) count, decoder->packed_left);
-			ones += count_packed_bits(decoder->packed, decoder->packed_index, decoder->packed_index + n);
-			decoder->packed_index += n;
-			decoder->packed_left -= n;
-		}
-		else
-		{
-			next_run(decoder);
-			continue;
-		}
-		count -= n;
-	}
-	return ones;
-}
-
 /* Packed values, narrowed to bytes. */
 static void
 read_packed_levels(RleDecoder *decoder, int count, uint8 *out)
@@ -376,9 +328,27 @@ rle_read_levels(RleDecoder *decoder, int count, uint8 *out)
 	}
 }
 
-void
-rle_skip(RleDecoder *decoder, int64 count)
+/* Bits from..end-1 that are set. */
+static int64
+count_packed_bits(const uint8 *packed, uint64 from, uint64 end)
 {
+	int64		ones = 0;
+
+	while (from < end && from % 8 != 0)
+		ones += unpack_bit(packed, from++);
+	ones += pg_popcount((const char *) packed + from / 8, (int) ((end - from) / 8));
+	from += (end - from) / 8 * 8;
+	while (from < end)
+		ones += unpack_bit(packed, from++);
+	return ones;
+}
+
+/* The sum of the values skipped, if it is wanted of bits. */
+static pg_attribute_always_inline int64
+skip_values(RleDecoder *decoder, int64 count, bool sum_bits)
+{
+	int64		sum = 0;
+
 	while (count > 0)
 	{
 		uint64		n;
@@ -386,11 +356,15 @@ rle_skip(RleDecoder *decoder, int64 count)
 		if (decoder->repeat_left > 0)
 		{
 			n = Min((uint64) count, decoder->repeat_left);
+			if (sum_bits)
+				sum += n * (decoder->repeat_value & 1);
 			decoder->repeat_left -= n;
 		}
 		else if (decoder->packed_left > 0)
 		{
 			n = Min((uint64) count, decoder->packed_left);
+			if (sum_bits)
+				sum += count_packed_bits(decoder->packed, decoder->packed_index, decoder->packed_index + n);
 			decoder->packed_index += n;
 			decoder->packed_left -= n;
 		}
@@ -401,4 +375,18 @@ rle_skip(RleDecoder *decoder, int64 count)
 		}
 		count -= n;
 	}
+	return sum;
+}
+
+void
+rle_skip(RleDecoder *decoder, int64 count)
+{
+	(void) skip_values(decoder, count, false);
+}
+
+int64
+rle_skip_bits(RleDecoder *decoder, int64 count)
+{
+	Assert(decoder->bit_width == 1);
+	return skip_values(decoder, count, true);
 }
