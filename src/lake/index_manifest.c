@@ -11,6 +11,8 @@
 #include "lake/index_manifest.h"
 #include "lake/path.h"
 #include "lake/simple_stats.h"
+#include "storage/cache.h"
+#include "utils/memutils.h"
 
 static const AvroField deletion_range_fields[] = {
 	{"f0", AVRO_TO_STRING, offsetof(DeletionRange, data_file), AVRO_NO_OFFSET},
@@ -76,26 +78,49 @@ index_file_path(const LakeTable *table, const IndexEntry *entry)
 	return named_file_path(table->location, directory, entry->file_name);
 }
 
-typedef struct EntryVisitor
-{
-	IndexEntryCallback callback;
-	void	   *arg;
-} EntryVisitor;
-
 static void
-visit_entry(void *record, void *arg)
+keep_entry(void *record, void *arg)
 {
-	EntryVisitor *visitor = arg;
+	List	  **entries = arg;
 
-	visitor->callback(record, visitor->arg);
+	*entries = lappend(*entries, index_entry_copy(record));
+}
+
+/* In CurrentMemoryContext, from the cache or into it. */
+static const List *
+load_entries(const char *path)
+{
+	const List *const *kept = cache_get(CACHE_INDEX_MANIFEST, path, 0);
+	MemoryContext context;
+	MemoryContext old;
+	List	  **entries;
+
+	if (kept != NULL)
+		return *kept;
+	context = cache_context_create();
+	old = MemoryContextSwitchTo(context);
+	entries = palloc0(sizeof(List *));
+	record_read_file(path, -1, &index_entry_layout, keep_entry, entries);
+	MemoryContextSwitchTo(old);
+	if (cache_has_room(MemoryContextMemAllocated(context, true)))
+		cache_put(CACHE_INDEX_MANIFEST, path, 0, context, entries);
+	return *entries;
 }
 
 void
 index_manifest_read(const char *table_location, const char *name, IndexEntryCallback callback, void *arg)
 {
-	EntryVisitor visitor = {.callback = callback, .arg = arg};
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext use = AllocSetContextCreate(caller, "streamhouse index manifest", ALLOCSET_SMALL_SIZES);
+	const List *entries;
+	ListCell   *cell;
 
-	record_read_file(manifest_path(table_location, name), -1, &index_entry_layout, visit_entry, &visitor);
+	MemoryContextSwitchTo(use);
+	entries = load_entries(manifest_path(table_location, name));
+	MemoryContextSwitchTo(caller);
+	foreach(cell, entries)
+		callback(lfirst(cell), arg);
+	MemoryContextDelete(use);
 }
 
 static void
