@@ -252,6 +252,8 @@ streamhouse_check_sync(PG_FUNCTION_ARGS)
 static void
 alter_connection(SyncRecord *sync, Datum connection, int64 wal_limit)
 {
+	const char *before = sync->remote;
+
 	if (sync->connection == NULL || VARSIZE_ANY_EXHDR(DatumGetTextPP(connection)) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -265,6 +267,9 @@ alter_connection(SyncRecord *sync, Datum connection, int64 wal_limit)
 	sync->wal_limit = wal_limit;
 	set_connection(sync, connection);
 	sync_catalog_set_remote(sync);
+	/* what is known of another server says nothing of this one */
+	if (strcmp(before, sync->remote) != 0)
+		sync_catalog_forget_loss(sync->name);
 }
 
 /* The worker brings the lake table into form before it copies (column_change_align). */

@@ -20,6 +20,7 @@ typedef struct SourceHistory
 	uint64		system_identifier;
 	TimeLineID	timeline;		/* now */
 	XLogRecPtr	end;			/* of the WAL, when it was asked */
+	bool		standby;		/* which may yet get what it lacks */
 	List	   *timelines;		/* TimeLineHistoryEntry *, the newest one first */
 } SourceHistory;
 

@@ -8,6 +8,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "replication/walreceiver.h"
 #include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/builtins.h"
@@ -155,12 +156,26 @@ flush_output(RemoteConnection *remote)
 		raise_lost(remote);
 }
 
-/* The next result of a command, NULL after the last one. */
-static PGresult *
-next_result(RemoteConnection *remote)
+/* TCP notices a server that is gone, but not one that stands still. */
+static void
+require_answer(const RemoteConnection *remote, TimestampTz asked_at)
 {
+	if (wal_receiver_timeout > 0 && TimestampDifferenceExceeds(asked_at, GetCurrentTimestamp(), wal_receiver_timeout))
+		ereport(ERROR,
+				(errcode(ERRCODE_CONNECTION_FAILURE),
+				 errmsg("the source %s does not answer any more", remote->label)));
+}
+
+/* The next result of a command, NULL after the last one.  patient: it may take its time. */
+static PGresult *
+next_result(RemoteConnection *remote, bool patient)
+{
+	TimestampTz asked_at = GetCurrentTimestamp();
+
 	while (PQisBusy(remote->conn))
 	{
+		if (!patient)
+			require_answer(remote, asked_at);
 		remote_wait(remote, LONGEST_WAIT_MS);
 		receive_input(remote);
 	}
@@ -343,14 +358,14 @@ rows_of_result(const PGresult *result)
 }
 
 /* Of several commands in one string the last one's rows count. */
-RemoteRows *
-remote_query(RemoteConnection *remote, const char *query)
+static RemoteRows *
+run_query(RemoteConnection *remote, const char *query, bool patient)
 {
 	RemoteRows *rows = NULL;
 	PGresult   *result;
 
 	send_command(remote, query);
-	while ((result = next_result(remote)) != NULL)
+	while ((result = next_result(remote, patient)) != NULL)
 	{
 		ExecStatusType status = PQresultStatus(result);
 
@@ -362,6 +377,18 @@ remote_query(RemoteConnection *remote, const char *query)
 	if (rows == NULL)
 		raise_lost(remote);
 	return rows;
+}
+
+RemoteRows *
+remote_query(RemoteConnection *remote, const char *query)
+{
+	return run_query(remote, query, false);
+}
+
+RemoteRows *
+remote_query_patiently(RemoteConnection *remote, const char *query)
+{
+	return run_query(remote, query, true);
 }
 
 char *
@@ -418,7 +445,7 @@ remote_copy_begin(RemoteConnection *remote, const char *command)
 	ExecStatusType status;
 
 	send_command(remote, command);
-	result = next_result(remote);
+	result = next_result(remote, false);
 	if (result == NULL)
 		raise_lost(remote);
 	status = PQresultStatus(result);
@@ -433,7 +460,7 @@ end_copy(RemoteConnection *remote)
 {
 	PGresult   *result;
 
-	while ((result = next_result(remote)) != NULL)
+	while ((result = next_result(remote, true)) != NULL)
 	{
 		if (PQresultStatus(result) != PGRES_COMMAND_OK)
 			raise_result(remote, result);

@@ -39,8 +39,14 @@ extern void remote_close(RemoteConnection *remote);
 /* Of the server: 150004 is 15.4. */
 extern int	remote_version(const RemoteConnection *remote);
 
-/* Run a query, or a command of the replication protocol; results are in CurrentMemoryContext. */
+/*
+ * Run a query, or a command of the replication protocol; results are in CurrentMemoryContext.
+ * ERROR when there is no answer within wal_receiver_timeout.
+ */
 extern RemoteRows *remote_query(RemoteConnection *remote, const char *query);
+
+/* The same of one that may have to wait for transactions there. */
+extern RemoteRows *remote_query_patiently(RemoteConnection *remote, const char *query);
 
 static inline char *
 remote_value(const RemoteRows *rows, int row, int column)

@@ -127,7 +127,7 @@ check_relation(RemoteConnection *remote, const CopyTable *table, const CopyChunk
 	RemoteTable *definition;
 	RemoteRows *rows;
 
-	(void) remote_query(remote, psprintf("LOCK TABLE ONLY %s IN ACCESS SHARE MODE", name));
+	(void) remote_query_patiently(remote, psprintf("LOCK TABLE ONLY %s IN ACCESS SHARE MODE", name));
 	definition = remote_table(remote, table->sync->publication, table->record->remote_table);
 	if (definition == NULL)
 		raise_missing(table);

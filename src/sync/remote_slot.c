@@ -54,7 +54,7 @@ remote_slot_create(const SyncRecord *sync)
 	RemoteConnection *remote = remote_connect(sync, true);
 	const char *options = remote_version(remote) >= 170000 ? "(SNAPSHOT 'nothing', FAILOVER true)" : "NOEXPORT_SNAPSHOT";
 
-	(void) remote_query(remote, psprintf("CREATE_REPLICATION_SLOT %s LOGICAL pgoutput %s", quote_identifier(sync->slot), options));
+	(void) remote_query_patiently(remote, psprintf("CREATE_REPLICATION_SLOT %s LOGICAL pgoutput %s", quote_identifier(sync->slot), options));
 	remote_close(remote);
 }
 
@@ -90,8 +90,8 @@ remote_slot_snapshot(const SyncRecord *sync, RemoteConnection *holder, char **sn
 	RemoteRows *rows;
 	XLogRecPtr	position;
 
-	rows = remote_query(replication, psprintf("CREATE_REPLICATION_SLOT %s TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT",
-											  quote_identifier(psprintf("%s_copy%d", sync->slot, MyProcPid))));
+	rows = remote_query_patiently(replication, psprintf("CREATE_REPLICATION_SLOT %s TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT",
+														quote_identifier(psprintf("%s_copy%d", sync->slot, MyProcPid))));
 	position = remote_lsn(rows, 0, 1);
 	(void) remote_query(holder, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
 	(void) remote_query(holder, psprintf("SET TRANSACTION SNAPSHOT %s", quote_literal_cstr(remote_text(rows, 0, 2))));
@@ -140,6 +140,7 @@ remote_history(const SyncRecord *sync)
 	history->system_identifier = strtou64(remote_text(rows, 0, 0), NULL, 10);
 	history->timeline = (TimeLineID) remote_int(rows, 0, 1);
 	history->end = remote_lsn(rows, 0, 2);
+	history->standby = remote_bool(remote_query(remote, "SELECT pg_catalog.pg_is_in_recovery()"), 0, 0);
 	if (history->timeline > 1)
 		text = remote_text(remote_query(remote, psprintf("TIMELINE_HISTORY %u", history->timeline)), 0, 1);
 	history->timelines = parse_timelines(text, history->timeline);

@@ -34,7 +34,7 @@
 
 #define LONGEST_SLEEP_MS 100
 #define TELL_INTERVAL_MS 1000	/* how far we are */
-#define SILENCE_LIMIT_MS 600000	/* a server that is busy may be silent; one that is gone is noticed by TCP */
+#define SILENCE_LIMIT_MS 600000	/* a server that decodes may be silent; one that does not answer at all is noticed by its session */
 #define SLOT_IN_USE_LIMIT_MS 30000
 #define MESSAGES_BETWEEN_LOOKS 1024
 #define WAL_HEADER_LENGTH 25	/* kind, start, end, time */

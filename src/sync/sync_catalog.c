@@ -657,6 +657,12 @@ sync_catalog_set_slot_dropped(const char *name, const char *reason)
 }
 
 void
+sync_catalog_forget_loss(const char *name)
+{
+	execute_about("UPDATE streamhouse.sync SET diverged = NULL, slot_dropped = NULL WHERE name = $1", SPI_OK_UPDATE, name);
+}
+
+void
 sync_catalog_resync(const char *name)
 {
 	execute_about("UPDATE streamhouse.sync SET slot_made = false, diverged = NULL, slot_dropped = NULL WHERE name = $1", SPI_OK_UPDATE, name);

@@ -177,6 +177,9 @@ extern void sync_catalog_set_enabled(const char *name, bool enabled);
 extern void sync_catalog_set_diverged(const char *name, const char *reason);
 extern void sync_catalog_set_slot_dropped(const char *name, const char *reason);
 
+/* Whether the sync can go on is to be found out again. */
+extern void sync_catalog_forget_loss(const char *name);
+
 /*
  * Copy all tables again, under a new slot.  The sync's worker must be started again
  * afterwards.

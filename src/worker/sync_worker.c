@@ -232,6 +232,18 @@ ask_source(SyncRecord *sync)
 	worker_end_transaction(context);
 }
 
+/* What a standby lacks, WAL or the slot, may be at the primary. */
+static void
+check_standby(const SyncRecord *sync)
+{
+	if (sync->slot_made && sync->source_history->standby &&
+		remote_slot_look(remote_session(sync), sync->slot).presence == SLOT_MISSING)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the source %s is a standby, which does not have replication slot \"%s\"", sync->remote, sync->slot),
+				 errhint("Let \"connection\" lead to the primary, for example with target_session_attrs=read-write.")));
+}
+
 static SlotPresence
 slot_presence(const SyncRecord *sync)
 {
@@ -299,7 +311,7 @@ check_positions(const SyncRecord *sync, const char *warehouse)
 
 	if (problem == NULL)
 		return;
-	if (sync->diverged == NULL)
+	if (sync->diverged == NULL && !(sync->source_history && sync->source_history->standby))
 	{
 		worker_begin_transaction();
 		sync_catalog_set_diverged(sync->name, problem);
@@ -450,7 +462,10 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 	}
 
 	if (sync->connection)
+	{
 		ask_source(sync);
+		check_standby(sync);
+	}
 	check_positions(sync, *warehouse);
 	if (!ensure_slot(sync))
 		return;
