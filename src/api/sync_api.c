@@ -154,15 +154,6 @@ make_slot_name(void)
 	return name.data;
 }
 
-pg_noreturn static void
-refuse_wal_limit(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("\"wal_limit\" is not supported with \"connection\""),
-			 errhint("Set max_slot_wal_keep_size at the source.")));
-}
-
 /* The source is another server, unless the connection is empty. */
 static void
 set_connection(SyncRecord *sync, Datum connection)
@@ -174,8 +165,6 @@ set_connection(SyncRecord *sync, Datum connection)
 		return;
 	sync->connection = string;
 	sync->remote = remote_label(string, sync->owner);
-	if (sync->wal_limit != 0)
-		refuse_wal_limit();
 }
 
 Datum
@@ -250,7 +239,7 @@ streamhouse_check_sync(PG_FUNCTION_ARGS)
 
 /* It must lead to the same source: the slot is there, and the worker compares what the lake has with it. */
 static void
-alter_connection(SyncRecord *sync, Datum connection, int64 wal_limit)
+alter_connection(SyncRecord *sync, Datum connection)
 {
 	const char *before = sync->remote;
 
@@ -264,7 +253,6 @@ alter_connection(SyncRecord *sync, Datum connection, int64 wal_limit)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("only superusers and the role that created sync \"%s\" can change its \"connection\"", sync->name)));
-	sync->wal_limit = wal_limit;
 	set_connection(sync, connection);
 	sync_catalog_set_remote(sync);
 	/* what is known of another server says nothing of this one */
@@ -354,9 +342,7 @@ streamhouse_alter_sync(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(6))
 		wal_limit = parse_wal_limit(PG_GETARG_DATUM(6));
 	if (!PG_ARGISNULL(7))
-		alter_connection(sync, PG_GETARG_DATUM(7), wal_limit);
-	else if (sync->connection && wal_limit != 0)
-		refuse_wal_limit();
+		alter_connection(sync, PG_GETARG_DATUM(7));
 	sync_catalog_alter(sync->name, PG_ARGISNULL(1) ? NULL : &flush_interval, PG_ARGISNULL(2) ? NULL : &policy,
 					   PG_ARGISNULL(3) ? NULL : &on_schema_change, PG_ARGISNULL(4) ? NULL : &auto_refresh,
 					   PG_ARGISNULL(5) ? NULL : &on_slot_loss, PG_ARGISNULL(6) ? NULL : &wal_limit);

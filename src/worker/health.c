@@ -1,7 +1,6 @@
 /*
  * health.c
- *		Alerts when a sync of the database becomes late, fails, or recovers; and the
- *		limit of the WAL that it may retain.
+ *		Alerts when a sync of the database becomes late, fails, or recovers.
  *
  * What counts as health is said by the view streamhouse.sync_status alone.
  */
@@ -15,10 +14,8 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "sync/slot.h"
-#include "sync/sync_catalog.h"
 #include "worker/health.h"
-#include "worker/shared_state.h"
+#include "worker/wal_limit.h"
 #include "worker/worker.h"
 
 #define CHECK_INTERVAL_MS 1000
@@ -86,58 +83,6 @@ column_text(const SPITupleTable *table, uint64 row, int column)
 	return SPI_getvalue(table->vals[row], table->tupdesc, column);
 }
 
-/*
- * The slot of a sync that retains more WAL than it may is given up.  A worker
- * that runs lets go of it and drops it, which is how it goes on when it may
- * copy all tables again (sync_worker.c); the row's lock keeps one from starting meanwhile.
- */
-static void
-drop_slot(const char *sync, const char *slot, bool enabled, const char *reason)
-{
-	sync_catalog_set_slot_dropped(sync, reason);
-	if (!enabled)
-		sync_slot_drop(slot);
-	ereport(WARNING,
-			(errmsg("gave up replication slot \"%s\" of sync \"%s\"", slot, sync),
-			 errdetail_internal("%s", reason)));
-}
-
-static void
-enforce_wal_limits(void)
-{
-	MemoryContext context = CurrentMemoryContext;
-	List	   *restarts = NIL;
-	SPITupleTable *table;
-	uint64		rows;
-	uint64		i;
-	ListCell   *cell;
-
-	worker_begin_transaction();
-	SPI_connect();
-	if (SPI_execute("SELECT s.name, s.slot, s.enabled,"
-					" pg_catalog.format('its replication slot retained %s of WAL, and wal_limit is %s',"
-					" pg_catalog.pg_size_pretty(t.retained_bytes), pg_catalog.pg_size_pretty(s.wal_limit))"
-					" FROM streamhouse.sync s JOIN streamhouse.sync_status t USING (name)"
-					" WHERE s.wal_limit > 0 AND t.retained_bytes > s.wal_limit AND s.slot_made AND s.slot_dropped IS NULL",
-					false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not read the limits of syncs");
-	table = SPI_tuptable;
-	rows = SPI_processed;
-	for (i = 0; i < rows; i++)
-	{
-		char	   *slot = column_text(table, i, 2);
-		bool		enabled = strcmp(column_text(table, i, 3), "t") == 0;
-
-		drop_slot(column_text(table, i, 1), slot, enabled, column_text(table, i, 4));
-		if (enabled)
-			restarts = lappend(restarts, MemoryContextStrdup(context, slot));
-	}
-	SPI_finish();
-	worker_end_transaction(context);
-	foreach(cell, restarts)
-		shared_sync_restart(MyDatabaseId, lfirst(cell));
-}
-
 void
 health_check(void)
 {
@@ -151,7 +96,7 @@ health_check(void)
 	if (!TimestampDifferenceExceeds(checked_at, now, CHECK_INTERVAL_MS))
 		return;
 	checked_at = now;
-	enforce_wal_limits();
+	wal_limits_enforce();
 	worker_begin_transaction();
 	SPI_connect();
 	if (SPI_execute("SELECT name, health, health_reason,"

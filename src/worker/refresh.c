@@ -93,19 +93,26 @@ find_news(const char *name, bool again, SyncRecord **sync, List **left, List **j
 	return *left != NIL || *joined != NIL;
 }
 
-static void
-refresh_sync(const char *name, bool again)
+typedef struct Refresh
 {
+	const char *sync;
+	bool		again;
+} Refresh;
+
+static void
+refresh_sync(void *arg)
+{
+	const Refresh *refresh = arg;
 	SyncRecord *sync;
 	List	   *left;
 	List	   *joined;
 
-	if (!find_news(name, again, &sync, &left, &joined))
+	if (!find_news(refresh->sync, refresh->again, &sync, &left, &joined))
 		return;
 
 	/* somebody may be taking them up, too */
-	sync_catalog_lock(name);
-	if (find_news(name, again, &sync, &left, &joined))
+	sync_catalog_lock(refresh->sync);
+	if (find_news(refresh->sync, refresh->again, &sync, &left, &joined))
 		take_up(sync, left, joined);
 }
 
@@ -113,27 +120,12 @@ refresh_sync(const char *name, bool again)
 static void
 try_refresh(const char *name, bool again)
 {
-	MemoryContext context = CurrentMemoryContext;
+	Refresh		refresh = {.sync = name, .again = again};
+	ErrorData  *error = worker_attempt(refresh_sync, &refresh);
 
-	worker_begin_transaction();
-	PG_TRY();
-	{
-		MemoryContextSwitchTo(context);
-		refresh_sync(name, again);
-		worker_end_transaction(context);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		worker_abort_transaction(context);
+	if (error)
 		ereport(LOG,
 				(errmsg("could not look for new tables of sync \"%s\": %s", name, error->message)));
-	}
-	PG_END_TRY();
 }
 
 static List *

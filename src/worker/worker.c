@@ -185,6 +185,30 @@ worker_abort_transaction(MemoryContext context)
 	CurrentResourceOwner = outer_owner;
 }
 
+ErrorData *
+worker_attempt(void (*function) (void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ErrorData  *error = NULL;
+
+	worker_begin_transaction();
+	PG_TRY();
+	{
+		MemoryContextSwitchTo(context);
+		function(arg);
+		worker_end_transaction(context);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		worker_abort_transaction(context);
+	}
+	PG_END_TRY();
+	return error;
+}
+
 void
 worker_fix_settings(void)
 {

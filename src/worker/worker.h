@@ -43,6 +43,9 @@ extern void worker_end_transaction(MemoryContext context);
 /* The same after an error. */
 extern void worker_abort_transaction(MemoryContext context);
 
+/* Call a function in a transaction of its own.  An error is returned rather than raised, in the context that is current. */
+extern ErrorData *worker_attempt(void (*function) (void *arg), void *arg);
+
 /* Settings of users are not for processes that read source tables. */
 extern void worker_fix_settings(void);
 
