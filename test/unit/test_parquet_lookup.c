@@ -64,6 +64,10 @@ static const LookupColumn columns_of_file[] = {
 	{"narrow", "BIGINT", true, true, false, narrow},
 	{"gaps", "BIGINT", true, true, false, key},
 	{"falling", "TIMESTAMP(6)", false, false, false, falling},
+	{"word", "STRING", false, false, true, key},
+	{"words", "STRING", true, false, false, repeated},
+	{"names", "STRING", true, true, false, key},
+	{"mixed", "STRING", false, false, false, narrow},
 	{"text", "STRING", true, false, false, spread},
 };
 
@@ -78,6 +82,26 @@ is_null(const LookupColumn *column, int row)
 	return column->has_nulls && row % 7 == 3;
 }
 
+/* Texts of various lengths, in the order of their numbers if these are not large. */
+static Scalar
+scalar_of(int number, int64 of)
+{
+	Scalar		value = {0};
+
+	if (fields[number].type->physical == PHYSICAL_BYTES)
+	{
+		char	   *text = psprintf("%014lld%*s", (long long) of + 1000000, (int) ((uint64) of % 50), "");
+
+		value.v.bytes.data = text;
+		value.v.bytes.length = strlen(text);
+	}
+	else if (fields[number].type->physical == PHYSICAL_INT32)
+		value.v.i32 = (int32) of;
+	else
+		value.v.i64 = of;
+	return value;
+}
+
 static Scalar
 value_of(int number, int row)
 {
@@ -86,18 +110,7 @@ value_of(int number, int row)
 
 	if (value.isnull)
 		return value;
-	if (number == TEXT_COLUMN)
-	{
-		char	   *text = psprintf("%*s" INT64_FORMAT, row % 50, "", column->value(row));
-
-		value.v.bytes.data = text;
-		value.v.bytes.length = strlen(text);
-	}
-	else if (fields[number].type->physical == PHYSICAL_INT32)
-		value.v.i32 = (int32) column->value(row);
-	else
-		value.v.i64 = column->value(row);
-	return value;
+	return scalar_of(number, column->value(row));
 }
 
 static void
@@ -221,17 +234,13 @@ check_lookup(const char *path, const RowRange *rows, const Lookup *lookup)
 {
 	FormatCounters counters = {0};
 	const DataType *type = fields[lookup->column].type;
-	Scalar		value = {0};
+	Scalar		value = scalar_of(lookup->column, lookup->bound);
 	FormatReadOptions options = {.ncolumns = NCOLUMNS, .columns = fields, .rows = rows, .counters = &counters};
 	StorageFile *storage = storage_open(path);
 	FormatReader *reader;
 	Vector	   *vectors[NCOLUMNS];
 	int64		row = rows->start;
 
-	if (type->physical == PHYSICAL_INT32)
-		value.v.i32 = (int32) lookup->bound;
-	else
-		value.v.i64 = lookup->bound;
 	options.predicate = predicate_leaf(lookup->op, lookup->column, type, &value, 1);
 	reader = format_open(format_lookup("parquet"), storage, &options);
 	for (int i = 0; i < NCOLUMNS; i++)

@@ -4,10 +4,11 @@
  *
  * Files of tables with a primary key are sorted by it, and what is appended
  * often is by time.  Nobody has to promise that: it was seen when the page was
- * kept (packed_numbers.h).
+ * kept, or is seen the first time (packed_numbers.h, byte_marks.h).
  */
 #include "postgres.h"
 
+#include "format/parquet/byte_marks.h"
 #include "format/parquet/column_read.h"
 
 static bool
@@ -29,27 +30,44 @@ is_searchable(const ParquetColumn *column, const Predicate *leaf)
 	}
 	return column->conversion.convert == NULL && leaf->type->physical == physical &&
 		((column->field->type == PARQUET_INT32 && physical == PHYSICAL_INT32) ||
-		 (column->field->type == PARQUET_INT64 && physical == PHYSICAL_INT64));
+		 (column->field->type == PARQUET_INT64 && physical == PHYSICAL_INT64) ||
+		 (column->field->type == PARQUET_BYTE_ARRAY && physical == PHYSICAL_BYTES));
+}
+
+static bool
+ascends(ParquetColumn *column)
+{
+	return !column->is_coded &&
+		(column->field->type == PARQUET_BYTE_ARRAY ? byte_arrays_ascend(&column->values) : column->values.ascending);
+}
+
+/* Of count rows: how many are less than the bound, or, with equal, not greater. */
+static int64
+count_before(ParquetColumn *column, int64 count, const Scalar *bound, bool equal)
+{
+	PhysicalType physical = column->wanted->physical;
+
+	return physical == PHYSICAL_BYTES ? byte_arrays_search(&column->values, count, bound->v.bytes, equal) :
+		numbers_search(&column->values, count, scalar_integer(physical, bound), equal);
 }
 
 /* Rows in front of those that may match, of count ascending ones, and those and they together. */
 static void
-search(const ValueDecoder *values, int64 count, const Predicate *leaf, int64 *first, int64 *end)
+search(ParquetColumn *column, int64 count, const Predicate *leaf, int64 *first, int64 *end)
 {
-	PhysicalType physical = leaf->type->physical;
-	int64		least = scalar_integer(physical, &leaf->values[0]);
-	int64		greatest = scalar_integer(physical, &leaf->values[leaf->nvalues - 1]);
+	const Scalar *least = &leaf->values[0];
+	const Scalar *greatest = &leaf->values[leaf->nvalues - 1];
 
 	*first = 0;
 	*end = count;
 	if (leaf->op == PREDICATE_EQ || leaf->op == PREDICATE_IN || leaf->op == PREDICATE_GE)
-		*first = numbers_search(values, count, least, false);
+		*first = count_before(column, count, least, false);
 	else if (leaf->op == PREDICATE_GT)
-		*first = numbers_search(values, count, least, true);
+		*first = count_before(column, count, least, true);
 	if (leaf->op == PREDICATE_EQ || leaf->op == PREDICATE_IN || leaf->op == PREDICATE_LE)
-		*end = numbers_search(values, count, greatest, true);
+		*end = count_before(column, count, greatest, true);
 	else if (leaf->op == PREDICATE_LT)
-		*end = numbers_search(values, count, greatest, false);
+		*end = count_before(column, count, greatest, false);
 }
 
 bool
@@ -62,9 +80,9 @@ column_search(ParquetColumn *column, const Predicate *leaf, RowRange *range)
 	if (column->pages.keep_context == NULL || !is_searchable(column, leaf))
 		return false;
 	column_seek(column, start);
-	if (column->is_coded || !column->values.ascending || range->end > column->page_end)
+	if (range->end > column->page_end || !ascends(column))
 		return false;
-	search(&column->values, range->end - start, leaf, &first, &end);
+	search(column, range->end - start, leaf, &first, &end);
 	range->start = start + first;
 	range->end = start + Max(first, end);
 	return true;

@@ -90,19 +90,6 @@ extern void delta_skip(DeltaDecoder *decoder, int64 count);
 extern const uint8 *delta_end(DeltaDecoder *decoder);
 
 /*
- * Where some of a page's byte arrays begin, as far as one has gone in it: without that the way to any of them leads over all
- * lengths before it.
- */
-#define MARK_STEP 256			/* values from one mark to the next */
-
-typedef struct ByteMarks
-{
-	int			capacity;
-	int			known;
-	uint32		places[FLEXIBLE_ARRAY_MEMBER];	/* behind the first value's begin */
-} ByteMarks;
-
-/*
  * Values of a page, without nulls, in native form: int8 for booleans, int32,
  * int64, float, double, and BytesView for everything else, into the page or
  * into memory of the context that values_read is called in.
@@ -120,7 +107,7 @@ typedef struct ValueDecoder
 	const uint8 *cursor;
 	const uint8 *end;
 	PartialBytes *partial;		/* set behind values_init, of plain numbers and bytes, if not all bytes are there */
-	ByteMarks  *marks;			/* set with values_use_marks, of plain byte arrays; NULL: none */
+	struct ByteMarks *marks;	/* set with values_use_marks, of plain byte arrays; NULL: none */
 	const uint8 *begin;			/* of the first value, with marks */
 	int64		passed;			/* values read or skipped, with marks */
 	RleDecoder	bits;
@@ -145,11 +132,12 @@ extern size_t native_size(ParquetType type);
 extern void values_init(ValueDecoder *decoder, const char *path, const char *column, ParquetType type, int type_length,
 						ParquetEncoding encoding, const uint8 *data, size_t length, int64 count);
 
-/* Behind values_init, of plain byte arrays: use marks, and add to them. */
-extern void values_use_marks(ValueDecoder *decoder, ByteMarks *marks);
-
 /* Go past count values of fixed length, all of them there; for those who read them. */
 extern const uint8 *values_take_fixed(ValueDecoder *decoder, int64 count);
+
+/* Of plain byte arrays: go past count of them; the one at a place, its length checked. */
+extern void byte_array_skip(ValueDecoder *decoder, int64 count);
+extern BytesView byte_array_at(ValueDecoder *decoder, const uint8 *cursor);
 
 /* of the single encodings, for values_init */
 extern void plain_init(ValueDecoder *decoder);

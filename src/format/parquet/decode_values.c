@@ -117,7 +117,7 @@ byte_array_read(ValueDecoder *decoder, int count, void *out)
 	decoder->passed += count;
 }
 
-static void
+void
 byte_array_skip(ValueDecoder *decoder, int64 count)
 {
 	const uint8 *cursor = decoder->cursor;
@@ -128,38 +128,15 @@ byte_array_skip(ValueDecoder *decoder, int64 count)
 	decoder->cursor = cursor;
 }
 
-/* Go to the last mark that does not lie behind the value; then from mark to mark, and note new ones. */
-static void
-marked_skip(ValueDecoder *decoder, int64 count)
+BytesView
+byte_array_at(ValueDecoder *decoder, const uint8 *cursor)
 {
-	ByteMarks  *marks = decoder->marks;
-	int64		target = decoder->passed + count;
-	int64		mark = Min(target / MARK_STEP, marks->known - 1);
+	BytesView	view;
 
-	if (mark * MARK_STEP > decoder->passed)
-	{
-		decoder->cursor = decoder->begin + marks->places[mark];
-		decoder->passed = mark * MARK_STEP;
-	}
-	while (decoder->passed < target)
-	{
-		int64		next = (decoder->passed / MARK_STEP + 1) * MARK_STEP;
-
-		byte_array_skip(decoder, Min(next, target) - decoder->passed);
-		if (decoder->passed == (int64) marks->known * MARK_STEP && marks->known < marks->capacity)
-			marks->places[marks->known++] = decoder->cursor - decoder->begin;
-	}
-}
-
-void
-values_use_marks(ValueDecoder *decoder, ByteMarks *marks)
-{
-	Assert(decoder->type == PARQUET_BYTE_ARRAY && decoder->passed == 0);
-	decoder->marks = marks;
-	decoder->begin = decoder->cursor;
-	decoder->skip = marked_skip;
-	if (marks->known == 0)
-		marks->places[marks->known++] = 0;
+	view.length = byte_array_length(decoder, cursor);
+	view.data = (const char *) cursor + sizeof(uint32);
+	partial_need(decoder->partial, cursor + sizeof(uint32) + view.length);
+	return view;
 }
 
 static void

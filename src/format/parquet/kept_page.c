@@ -157,16 +157,10 @@ ByteMarks *
 kept_page_marks(ChunkReader *reader, ParquetType type)
 {
 	KeptPage   *kept = reader->kept;
-	int			capacity;
 
 	if (kept == NULL || type != PARQUET_BYTE_ARRAY)
 		return NULL;
 	if (kept->marks == NULL)
-	{
-		capacity = kept->header.num_values / MARK_STEP + 1;
-		kept->marks = MemoryContextAllocZero(GetMemoryChunkContext(kept),
-											 offsetof(ByteMarks, places) + capacity * sizeof(uint32));
-		kept->marks->capacity = capacity;
-	}
+		kept->marks = byte_marks_create(GetMemoryChunkContext(kept), kept->header.num_values);
 	return kept->marks;
 }

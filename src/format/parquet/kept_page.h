@@ -6,6 +6,7 @@
 #define STREAMHOUSE_PARQUET_KEPT_PAGE_H
 
 #include "format/codec_part.h"
+#include "format/parquet/byte_marks.h"
 #include "format/parquet/packed_numbers.h"
 #include "format/parquet/page.h"
 
