@@ -589,9 +589,7 @@ check_message_tables(Preflight *check, const List *known)
 		check_name(check, check->sync->tables, lfirst(cell));
 		check_name(check, check->sync->message_tables, lfirst(cell));
 		check->sync->message_tables = lappend(check->sync->message_tables, lfirst(cell));
-		if (check->sync->connection)
-			preflight_problem(check, "logical messages of another server are not kept", "leave out the rules with \"messages\"");
-		else if (check->warehouse && !fills(known, ((const SyncTableRecord *) lfirst(cell))->lake_table))
+		if (check->warehouse && !fills(known, ((const SyncTableRecord *) lfirst(cell))->lake_table))
 			preflight_attempt(check, check_message_table, lfirst(cell));
 	}
 }
@@ -626,6 +624,8 @@ preflight_messages(SyncRecord *sync)
 	check.warehouse = server_warehouse(GetForeignServerByName(sync->server, false), true);
 	sync->message_tables = NIL;
 	check_message_tables(&check, known);
+	if (sync->message_tables != NIL)
+		preflight_source_messages(&check);
 	check_other_syncs(&check, list_length(sync->tables));
 	report_problems(&check, "follow these rules");
 }

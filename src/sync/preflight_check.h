@@ -46,6 +46,9 @@ extern void preflight_attempt(Preflight *check, void (*function) (Preflight *che
 /* Check this server, or the source elsewhere, and the publication, whose tables become check->published. */
 extern void preflight_source(Preflight *check);
 
+/* Check what rules for messages need of the source, of a sync that is there. */
+extern void preflight_source_messages(Preflight *check);
+
 /* What does not keep the sync from working, but may end it later. */
 extern void preflight_warn_of_settings(Preflight *check);
 

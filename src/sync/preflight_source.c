@@ -162,6 +162,19 @@ check_remote(Preflight *check, void *arg)
 }
 
 static void
+check_remote_messages(Preflight *check, void *arg)
+{
+	remote_check_messages(check->sync, report_remote_problem, check);
+}
+
+void
+preflight_source_messages(Preflight *check)
+{
+	if (check->sync->connection)
+		preflight_attempt(check, check_remote_messages, NULL);
+}
+
+static void
 check_publication(Preflight *check)
 {
 	check->publication = GetPublicationByName(check->sync->publication, true);

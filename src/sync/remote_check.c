@@ -8,6 +8,7 @@
 #include "sync/remote_check.h"
 
 #define OLDEST_VERSION 110000
+#define FIRST_WITH_MESSAGES 140000
 
 /* The server as a whole; the connection shows that replication is allowed. */
 static void
@@ -31,6 +32,32 @@ check_settings(RemoteConnection *remote, RemoteProblemFunction report, void *arg
 	if (!remote_bool(rows, 0, 3))
 		report(arg, true, NULL, "max_slot_wal_keep_size is not set at the source, so a sync that is paused or fails keeps WAL there until the disk is full",
 			   "set it there");
+}
+
+static void
+check_messages(const RemoteConnection *remote, const SyncRecord *sync, RemoteProblemFunction report, void *arg)
+{
+	int			version = remote_version(remote);
+	ListCell   *cell;
+
+	foreach(cell, sync->rules)
+	{
+		if (((const TableRule *) lfirst(cell))->messages && version < FIRST_WITH_MESSAGES)
+		{
+			report(arg, false, NULL, psprintf("the source has version %d of PostgreSQL, which does not send logical messages", version / 10000),
+				   "leave out the rules with \"messages\", or replicate from version 14 or later");
+			return;
+		}
+	}
+}
+
+void
+remote_check_messages(const SyncRecord *sync, RemoteProblemFunction report, void *arg)
+{
+	RemoteConnection *remote = remote_connect(sync, false);
+
+	check_messages(remote, sync, report, arg);
+	remote_close(remote);
 }
 
 static void
@@ -103,6 +130,7 @@ remote_check(SyncRecord *sync, RemoteProblemFunction report, void *arg)
 		return NIL;
 	}
 	check_settings(remote, report, arg);
+	check_messages(remote, sync, report, arg);
 	sync->remote_publish = remote_publication(remote, sync->publication);
 	if (sync->remote_publish == NULL)
 		report(arg, false, NULL, psprintf("publication \"%s\" does not exist at the source", sync->publication),

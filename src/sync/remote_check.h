@@ -22,4 +22,7 @@ typedef struct RemotePublished
  */
 extern List *remote_check(SyncRecord *sync, RemoteProblemFunction report, void *arg);
 
+/* Check whether the source can send messages, if rules keep them. */
+extern void remote_check_messages(const SyncRecord *sync, RemoteProblemFunction report, void *arg);
+
 #endif							/* STREAMHOUSE_SYNC_REMOTE_CHECK_H */

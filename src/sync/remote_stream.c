@@ -25,9 +25,11 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "sync/message_table.h"
 #include "sync/remote_relation.h"
 #include "sync/remote_slot.h"
 #include "sync/streamed.h"
+#include "sync/table_message.h"
 #include "sync/transaction.h"
 
 #define FIRST_WITH_STREAMING 140000
@@ -38,6 +40,7 @@
 #define SLOT_IN_USE_LIMIT_MS 30000
 #define MESSAGES_BETWEEN_LOOKS 1024
 #define WAL_HEADER_LENGTH 25	/* kind, start, end, time */
+#define MESSAGE_TRANSACTIONAL 1 /* flag of a logical message */
 
 typedef struct RemoteStream
 {
@@ -195,6 +198,32 @@ receive_truncate(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
 	MemoryContextReset(stream->flush_context);
 }
 
+/*
+ * A logical message, of the transaction or of none.  Where its record ends is not known: its own
+ * end counts as right behind its start.  What a source with the extension says of its tables is for itself.
+ */
+static void
+receive_logical_message(SyncStream *stream, StringInfo in)
+{
+	bool		transactional = (pq_getmsgbyte(in) & MESSAGE_TRANSACTIONAL) != 0;
+	XLogRecPtr	lsn = pq_getmsgint64(in);
+	const char *prefix = pq_getmsgstring(in);
+	int			length = pq_getmsgint(in, 4);
+	BytesView	content = {pq_getmsgbytes(in, length), length};
+	MemoryContext old;
+
+	if (strcmp(prefix, TABLE_MESSAGE_PREFIX) == 0)
+		return;
+	begin_local(stream);
+	old = transaction_enter_change(stream);
+	message_table_take(stream, transactional ? stream->remote->transaction : NULL, lsn, lsn + 1, prefix, content);
+	transaction_leave_change(stream, old);
+	if (transactional)
+		return;
+	end_local(stream);
+	stream->remote->received = Max(stream->remote->received, lsn + 1);
+}
+
 /* What is done within a transaction. */
 static void
 receive_within(SyncStream *stream, char kind, StringInfo in, XLogRecPtr lsn)
@@ -214,6 +243,9 @@ receive_within(SyncStream *stream, char kind, StringInfo in, XLogRecPtr lsn)
 			break;
 		case LOGICAL_REP_MSG_TRUNCATE:
 			receive_truncate(stream, in, lsn);
+			break;
+		case LOGICAL_REP_MSG_MESSAGE:
+			receive_logical_message(stream, in);
 			break;
 		case LOGICAL_REP_MSG_TYPE:
 		case LOGICAL_REP_MSG_ORIGIN:
@@ -323,8 +355,10 @@ receive_stream_abort(SyncStream *stream, StringInfo in)
 
 /* Messages that stand between transactions; others are of one. */
 static bool
-stands_between(char kind)
+stands_between(char kind, const StringInfo in)
 {
+	if (kind == LOGICAL_REP_MSG_MESSAGE)
+		return in->cursor < in->len && (in->data[in->cursor] & MESSAGE_TRANSACTIONAL) == 0;
 	return kind == LOGICAL_REP_MSG_BEGIN || kind == LOGICAL_REP_MSG_STREAM_START ||
 		kind == LOGICAL_REP_MSG_STREAM_COMMIT || kind == LOGICAL_REP_MSG_STREAM_ABORT;
 }
@@ -335,7 +369,7 @@ receive_message(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
 {
 	char		kind = pq_getmsgbyte(in);
 
-	if (stands_between(kind) == stream->remote->in_transaction)
+	if (stands_between(kind, in) == stream->remote->in_transaction)
 		remote_raise_damaged(stream->remote->in_transaction ? "a transaction within another" : "a change outside of a transaction");
 	switch (kind)
 	{
@@ -552,9 +586,10 @@ begin_replication(SyncStream *stream)
 	remote->connection = remote_connect(stream->sync, true);
 	remote->streams = may_stream(stream);
 	remote_copy_begin(remote->connection,
-					  psprintf("START_REPLICATION SLOT %s LOGICAL 0/0 (proto_version '%d', publication_names %s%s)",
+					  psprintf("START_REPLICATION SLOT %s LOGICAL 0/0 (proto_version '%d', publication_names %s%s%s)",
 							   quote_identifier(stream->sync->slot), remote->streams ? 2 : 1,
-							   publication_literal(stream->sync->publication), remote->streams ? ", streaming 'on'" : ""));
+							   publication_literal(stream->sync->publication), remote->streams ? ", streaming 'on'" : "",
+							   stream->sync->message_tables != NIL ? ", messages 'true'" : ""));
 	remote->heard_at = GetCurrentTimestamp();
 }
 

@@ -107,6 +107,8 @@ sub create_sync
 {
 	my $connection = 'host=' . $source->host . ' port=' . $source->port . ' dbname=postgres user=reader';
 	is(sql("SELECT problem FROM streamhouse.check_sync('p', 'lake', '$sync', connection => '$connection') WHERE severity = 'error'"), '', "$version: nothing is wrong");
+	is(sql("SELECT problem FROM streamhouse.check_sync('p', 'lake', '$sync', connection => '$connection', tables => '[{\"messages\": \"x\", \"table\": \"y\"}]') WHERE severity = 'error'"),
+		$version >= 14 ? '' : "the source has version $version of PostgreSQL, which does not send logical messages", "$version: messages");
 	sql("CALL streamhouse.create_sync('$sync', 'p', 'lake', '$sync', flush_interval => '100 ms', connection => '$connection')");
 }
 
