@@ -114,15 +114,21 @@ unpack_one(const uint8 *packed, uint64 i, int bit_width)
 
 /*
  * Groups of eight values, for a width that is known when this is compiled:
- * all shifts become constants.
+ * written out, as only then all shifts become constants.
  */
 static pg_attribute_always_inline void
 unpack_groups(const uint8 *packed, int bit_width, int groups, int32 *out)
 {
 	for (int group = 0; group < groups; group++)
 	{
-		for (int i = 0; i < 8; i++)
-			out[i] = unpack_one(packed, i, bit_width);
+		out[0] = unpack_one(packed, 0, bit_width);
+		out[1] = unpack_one(packed, 1, bit_width);
+		out[2] = unpack_one(packed, 2, bit_width);
+		out[3] = unpack_one(packed, 3, bit_width);
+		out[4] = unpack_one(packed, 4, bit_width);
+		out[5] = unpack_one(packed, 5, bit_width);
+		out[6] = unpack_one(packed, 6, bit_width);
+		out[7] = unpack_one(packed, 7, bit_width);
 		packed += bit_width;
 		out += 8;
 	}
