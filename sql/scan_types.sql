@@ -36,6 +36,29 @@ SELECT id, da, t0, t3, s0, s3, s6, z3, z6 FROM types.every ORDER BY id;
 SELECT count(*) FROM (SELECT e::text FROM types.every e EXCEPT ALL SELECT l::text FROM local l) AS different;
 SELECT count(*) FROM (SELECT l::text FROM local l EXCEPT ALL SELECT e::text FROM types.every e) AS different;
 
+-- decimals of all scales and of many sizes, as they were written
+CREATE FOREIGN TABLE types.decimals (n int, d0 numeric(18,0), d1 numeric(18,1), d2 numeric(18,2), d3 numeric(18,3), d4 numeric(18,4),
+	d5 numeric(18,5), d18 numeric(18,18), d30 numeric(38,30)) SERVER lake;
+CREATE TEMP TABLE decimals AS SELECT * FROM types.decimals;
+INSERT INTO decimals SELECT n, d, d / 10, d / 100, d / 1000, d / 10000, d / 100000, d / 10^18::numeric, d / 10^11::numeric
+	FROM (SELECT row_number() OVER () AS n, sign * (power + more) AS d
+		FROM (SELECT 10::numeric ^ p FROM generate_series(0, 17) p) powers (power),
+			unnest('{-1,0,1,1200,50000}'::numeric[]) more, unnest('{1,-1}'::numeric[]) sign
+		WHERE power + more >= 0) AS decimals;
+INSERT INTO types.decimals SELECT * FROM decimals;
+SELECT count(*), count(*) FILTER (WHERE t::text = d::text), count(*) FILTER (WHERE numeric_send(t.d2) = numeric_send(d.d2))
+	FROM types.decimals t JOIN decimals d USING (n);
+-- many rows are read a slice at a time, in which columns have nulls or have none
+CREATE FOREIGN TABLE types.slices (n int, a int, b text, c numeric(9,2), d date) SERVER lake;
+CREATE TEMP TABLE slices AS
+	SELECT n, CASE WHEN n / 300 % 2 = 0 THEN n END AS a, CASE WHEN n % 7 > 0 THEN 'text ' || n % 50 END AS b,
+		CASE WHEN n > 2500 THEN n / 100.0 END::numeric(9,2) AS c, date '2024-01-01' + n AS d
+	FROM generate_series(1, 5000) n;
+INSERT INTO types.slices SELECT * FROM slices;
+SELECT count(*), count(a), count(b), count(c) FROM (SELECT * FROM types.slices OFFSET 0) AS rows;
+SELECT count(*) FROM (TABLE types.slices EXCEPT ALL TABLE slices) AS different;
+SELECT count(*) FROM (SELECT * FROM types.slices WHERE n % 3 = 0 EXCEPT ALL TABLE slices) AS different;
+
 -- what a lake column cannot hold is an error that names it
 INSERT INTO types.every (id, d9) VALUES (8, 'NaN');
 INSERT INTO types.every (id, d38) VALUES (8, 'infinity');

@@ -214,6 +214,22 @@ vector_flatten(Vector *vector, const int32 *selection, int nselected)
 	vector->dictionary_id = 0;
 }
 
+/* The rows from one on as a vector of their own. */
+Vector
+vector_rest(const Vector *vector, int first)
+{
+	Vector		rest = *vector;
+
+	Assert(!type_is_nested(vector->type) && first <= vector->capacity);
+	rest.capacity -= first;
+	rest.nulls += first;
+	rest.values.i8 += first * physical_size(vector->type->physical);
+	if (rest.codes != NULL)
+		rest.codes += first;
+	rest.codes_buffer = rest.codes;
+	return rest;
+}
+
 /* Make every row null. */
 void
 vector_set_all_null(Vector *vector, int nrows)

@@ -131,6 +131,9 @@ extern void vector_reset(Vector *vector);
 /* Turn a dictionary-encoded vector into a plain one, for the rows selected (NULL: all nrows). */
 extern void vector_flatten(Vector *vector, const int32 *selection, int nselected);
 
+/* The rows from one on as a vector of their own, to be read only; not of a nested type. */
+extern Vector vector_rest(const Vector *vector, int first);
+
 /* Make every row null. */
 extern void vector_set_all_null(Vector *vector, int nrows);
 

@@ -4,12 +4,11 @@
  *
  * A column at a time: what depends on its type is decided once, the loops
  * below are over values.  Values passed by reference are laid one behind the
- * other into one piece of memory for all rows asked for.
+ * other into one piece of memory for all rows asked for.  Strings are in
+ * decode_string.c.
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
-#include "mb/pg_wchar.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -38,19 +37,6 @@ decode_too_long(const ColumnDecoder *decoder)
 			 errmsg("value of column \"%s\" of table \"%s\" is too long for SQL", decoder->column, decoder->table)));
 }
 
-static pg_noinline void
-string_invalid(const ColumnDecoder *decoder, BytesView bytes)
-{
-	if (memchr(bytes.data, 0, bytes.length) != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
-				 errmsg("value of column \"%s\" of table \"%s\" contains the character U+0000, which SQL cannot hold",
-						decoder->column, decoder->table)));
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("value of column \"%s\" of table \"%s\" is not valid UTF-8", decoder->column, decoder->table)));
-}
-
 pg_noinline void
 decode_would_change(const ColumnDecoder *decoder, const char *what)
 {
@@ -62,42 +48,55 @@ decode_would_change(const ColumnDecoder *decoder, const char *what)
 					   type_describe(decoder->type))));
 }
 
-/* Fixed width, nothing to check: null rows are converted too, it does no harm. */
-#define DECODE_PLAIN(name, member, to_datum) \
+/* Fixed width, nothing to check. */
+#define DECODE_PLAIN(name, type, member, to_datum) \
 static void \
 name(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values) \
 { \
-	int			i; \
-	int			r; \
+	const type *from = vector->values.member; \
 \
-	FOR_EACH_ROW(i, r) \
-		values[i] = to_datum(vector->values.member[r]); \
+	CONVERT_ROWS(from, to_datum); \
 }
 
 #define INT8_TO_BOOL(value) BoolGetDatum((value) != 0)
 #define INT8_TO_INT16(value) Int16GetDatum((int16) (value))
 
-DECODE_PLAIN(decode_boolean, i8, INT8_TO_BOOL)
-DECODE_PLAIN(decode_tinyint, i8, INT8_TO_INT16)
-DECODE_PLAIN(decode_smallint, i16, Int16GetDatum)
-DECODE_PLAIN(decode_int, i32, Int32GetDatum)
-DECODE_PLAIN(decode_bigint, i64, Int64GetDatum)
-DECODE_PLAIN(decode_float, f32, Float4GetDatum)
-DECODE_PLAIN(decode_double, f64, Float8GetDatum)
+DECODE_PLAIN(decode_boolean, int8, i8, INT8_TO_BOOL)
+DECODE_PLAIN(decode_tinyint, int8, i8, INT8_TO_INT16)
+DECODE_PLAIN(decode_smallint, int16, i16, Int16GetDatum)
+DECODE_PLAIN(decode_int, int32, i32, Int32GetDatum)
+DECODE_PLAIN(decode_bigint, int64, i64, Int64GetDatum)
+DECODE_PLAIN(decode_float, float, f32, Float4GetDatum)
+DECODE_PLAIN(decode_double, double, f64, Float8GetDatum)
 
+static inline bool
+date_is_valid(int32 days)
+{
+	int64		date = (int64) days - EPOCH_DAYS;
+
+	return IS_VALID_DATE(date);
+}
+
+/* Rows are looked at one by one when one of them is not valid: it may be null. */
 static void
 decode_date(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
 {
-	int			i;
-	int			r;
+	const int32 *dates = vector->values.i32;
+	bool		valid = true;
 
-	FOR_EACH_VALUE(i, r)
+#define CONVERT_DATE(days) (valid &= date_is_valid(days), DateADTGetDatum((DateADT) ((uint32) (days) - EPOCH_DAYS)))
+	CONVERT_ROWS(dates, CONVERT_DATE);
+#undef CONVERT_DATE
+	if (!valid)
 	{
-		int64		date = (int64) vector->values.i32[r] - EPOCH_DAYS;
+		int			i;
+		int			r;
 
-		if (!IS_VALID_DATE(date))
-			decode_out_of_range(decoder);
-		values[i] = DateADTGetDatum((DateADT) date);
+		FOR_EACH_VALUE(i, r)
+		{
+			if (!date_is_valid(dates[r]))
+				decode_out_of_range(decoder);
+		}
 	}
 }
 
@@ -138,15 +137,37 @@ decode_timestamp_millis(const ColumnDecoder *decoder, const Vector *vector, cons
 		values[i] = timestamp_datum(decoder, (int128) vector->values.i64[r] * MICROS_PER_MILLI);
 }
 
+/* No 64 bits are too late for the server: it is behind the lake by EPOCH_MICROS. */
+static inline bool
+micros_are_valid(int64 micros)
+{
+	StaticAssertStmt(PG_INT64_MAX - EPOCH_MICROS < END_TIMESTAMP, "a timestamp may be too late");
+	return micros >= MIN_TIMESTAMP + EPOCH_MICROS;
+}
+
+/* As decode_date. */
 static void
 decode_timestamp_micros(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows,
 						Datum *values)
 {
-	int			i;
-	int			r;
+	const int64 *timestamps = vector->values.i64;
+	bool		valid = true;
 
-	FOR_EACH_VALUE(i, r)
-		values[i] = timestamp_datum(decoder, vector->values.i64[r]);
+#define CONVERT_MICROS(micros) \
+	(valid &= micros_are_valid(micros), TimestampGetDatum((Timestamp) ((uint64) (micros) - EPOCH_MICROS)))
+	CONVERT_ROWS(timestamps, CONVERT_MICROS);
+#undef CONVERT_MICROS
+	if (!valid)
+	{
+		int			i;
+		int			r;
+
+		FOR_EACH_VALUE(i, r)
+		{
+			if (!micros_are_valid(timestamps[r]))
+				decode_out_of_range(decoder);
+		}
+	}
 }
 
 static void
@@ -167,21 +188,19 @@ decode_timestamp_nanos(const ColumnDecoder *decoder, const Vector *vector, const
 	}
 }
 
-
 static void
 decode_decimal64(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
 {
-	char	   *place = palloc((Size) nrows * DECIMAL_NUMERIC_SIZE);
-	int			i;
-	int			r;
+	const int64 *decimals = vector->values.i64;
+	int			scale = decoder->type->scale;
+	char	   *place = palloc((Size) nrows * DECIMAL64_NUMERIC_SIZE);
 
 	/* sums that the lake made may have more digits than the type, and are shown as they are there */
-	FOR_EACH_VALUE(i, r)
-	{
-		decimal_to_numeric(vector->values.i64[r], decoder->type->scale, place);
-		values[i] = PointerGetDatum(place);
-		place += DECIMAL_NUMERIC_SIZE;
-	}
+#define CONVERT_DECIMAL(unscaled) \
+	(decimal64_to_numeric(unscaled, scale, place), place += DECIMAL64_NUMERIC_SIZE, \
+	 PointerGetDatum(place - DECIMAL64_NUMERIC_SIZE))
+	CONVERT_ROWS(decimals, CONVERT_DECIMAL);
+#undef CONVERT_DECIMAL
 }
 
 static void
@@ -202,205 +221,6 @@ decode_decimal128(const ColumnDecoder *decoder, const Vector *vector, const int3
 		values[i] = PointerGetDatum(place);
 		place += DECIMAL_NUMERIC_SIZE;
 	}
-}
-
-/* Bytes of the varlena that holds a value, up to where the next may begin. */
-static inline Size
-varlena_room(const ColumnDecoder *decoder, uint32 length)
-{
-	if (length > MaxAllocSize - VARHDRSZ)
-		decode_too_long(decoder);
-	return INTALIGN(VARHDRSZ + (Size) length);
-}
-
-static inline char *
-put_varlena(char *place, BytesView bytes, Datum *value)
-{
-	SET_VARSIZE(place, VARHDRSZ + bytes.length);
-	memcpy(VARDATA(place), bytes.data, bytes.length);
-	*value = PointerGetDatum(place);
-	return place + INTALIGN(VARHDRSZ + (Size) bytes.length);
-}
-
-static void
-decode_views(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
-{
-	const BytesView *views = vector->values.bytes;
-	Size		total = 0;
-	char	   *place;
-	int			i;
-	int			r;
-
-	FOR_EACH_VALUE(i, r)
-		total += varlena_room(decoder, views[r].length);
-
-	place = MemoryContextAllocHuge(CurrentMemoryContext, total);
-	FOR_EACH_VALUE(i, r)
-		place = put_varlena(place, views[r], &values[i]);
-}
-
-Datum *
-decode_dictionary_entries(const ColumnDecoder *decoder, const Vector *vector)
-{
-	Datum	   *entries = palloc((Size) vector->dictionary_size * sizeof(Datum));
-	Size		total = 0;
-	char	   *place;
-	int			i;
-
-	for (i = 0; i < vector->dictionary_size; i++)
-		total += varlena_room(decoder, vector->dictionary[i].length);
-
-	place = MemoryContextAllocHuge(CurrentMemoryContext, total);
-	for (i = 0; i < vector->dictionary_size; i++)
-		place = put_varlena(place, vector->dictionary[i], &entries[i]);
-	return entries;
-}
-
-/* The dictionary's entries are made once; rows share them. */
-static void
-decode_codes(const Vector *vector, const Datum *entries, const int32 *rows, int nrows, Datum *values)
-{
-	int			i;
-	int			r;
-
-	FOR_EACH_VALUE(i, r)
-		values[i] = entries[vector->codes[r]];
-}
-
-/* Rows with codes, where the dictionary is larger than what is wanted of it. */
-static void
-decode_few_codes(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
-{
-	Size		total = 0;
-	char	   *place;
-	int			i;
-	int			r;
-
-	FOR_EACH_VALUE(i, r)
-		total += varlena_room(decoder, vector->dictionary[vector->codes[r]].length);
-
-	place = MemoryContextAllocHuge(CurrentMemoryContext, total);
-	FOR_EACH_VALUE(i, r)
-		place = put_varlena(place, vector->dictionary[vector->codes[r]], &values[i]);
-}
-
-static void
-copy_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
-{
-	if (vector->codes == NULL)
-		decode_views(decoder, vector, rows, nrows, values);
-	else if (vector->dictionary_size <= nrows)
-		decode_codes(vector, decode_dictionary_entries(decoder, vector), rows, nrows, values);
-	else
-		decode_few_codes(decoder, vector, rows, nrows, values);
-}
-
-static void
-decode_bytes(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
-{
-	const Datum *kept = decode_kept_entries(decoder, vector, nrows, false);
-
-	if (kept != NULL)
-		decode_codes(vector, kept, rows, nrows, values);
-	else
-		copy_strings(decoder, vector, rows, nrows, values);
-}
-
-static inline bool
-is_valid_string(BytesView bytes)
-{
-	return pg_verify_mbstr(PG_UTF8, bytes.data, (int) Min(bytes.length, PG_INT32_MAX), true);
-}
-
-/* Files may hold anything: what reaches SQL functions must be valid text. */
-void
-decode_check_string(const ColumnDecoder *decoder, BytesView bytes)
-{
-	if (!is_valid_string(bytes))
-		string_invalid(decoder, bytes);
-}
-
-/* Are all values of a dictionary valid, also those that no row has? */
-bool
-decode_dictionary_is_valid(const Vector *vector)
-{
-	int			i;
-
-	for (i = 0; i < vector->dictionary_size; i++)
-	{
-		if (!is_valid_string(vector->dictionary[i]))
-			return false;
-	}
-	return true;
-}
-
-static void
-check_strings(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows)
-{
-	int			i;
-	int			r;
-
-	if (vector->codes != NULL && vector->dictionary_size <= nrows && decode_dictionary_is_valid(vector))
-		return;
-	FOR_EACH_VALUE(i, r)
-		decode_check_string(decoder, vector_bytes(vector, r));
-}
-
-static void
-decode_text(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
-{
-	const Datum *kept = decode_kept_entries(decoder, vector, nrows, true);
-
-	if (kept != NULL)
-	{
-		decode_codes(vector, kept, rows, nrows, values);
-		return;
-	}
-	check_strings(decoder, vector, rows, nrows);
-	copy_strings(decoder, vector, rows, nrows, values);
-}
-
-/* character(n): the lake's value has no blanks at the end, SQL's is full of them. */
-static void
-decode_character(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows, Datum *values)
-{
-	int			characters = decoder->typmod - VARHDRSZ;
-	int			i;
-	int			r;
-
-	check_strings(decoder, vector, rows, nrows);
-	FOR_EACH_VALUE(i, r)
-	{
-		BytesView	bytes = vector_bytes(vector, r);
-		int			blanks = Max(characters - pg_mbstrlen_with_len(bytes.data, bytes.length), 0);
-		Size		room = varlena_room(decoder, bytes.length) + blanks;
-		char	   *place;
-
-		if (decoder->strict && bytes.length > 0 && bytes.data[bytes.length - 1] == ' ')
-			decode_would_change(decoder, "blanks at the end");
-		place = palloc(room);
-		put_varlena(place, bytes, &values[i]);
-		SET_VARSIZE(place, VARHDRSZ + bytes.length + blanks);
-		memset(VARDATA(place) + bytes.length, ' ', blanks);
-	}
-}
-
-void
-decode_require_encoding(const ColumnDecoder *decoder)
-{
-	if (GetDatabaseEncoding() != PG_UTF8)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot read column \"%s\" of table \"%s\" in a database with encoding \"%s\"",
-						decoder->column, decoder->table, GetDatabaseEncodingName()),
-				 errhint("Use a database with encoding UTF8.")));
-}
-
-static DecodeFunction
-string_decoder(const ColumnDecoder *decoder, Oid typid)
-{
-	decode_require_encoding(decoder);
-	return typid == BPCHAROID && decoder->typmod >= (int32) VARHDRSZ ? decode_character : decode_text;
 }
 
 static DecodeFunction
@@ -428,11 +248,10 @@ decode_function(const ColumnDecoder *decoder, Oid typid)
 			return wide ? decode_decimal128 : decode_decimal64;
 		case TYPE_CHAR:
 		case TYPE_VARCHAR:
-			return string_decoder(decoder, typid);
 		case TYPE_BINARY:
 		case TYPE_VARBINARY:
 		case TYPE_BLOB:
-			return decode_bytes;
+			return decoder_of_string(decoder, typid);
 		case TYPE_DATE:
 			return decode_date;
 		case TYPE_TIME:
@@ -490,4 +309,25 @@ column_decode(const ColumnDecoder *decoder, const Vector *vector, const int32 *r
 		FOR_EACH_ROW(i, r)
 			isnull[i] = vector->nulls[r];
 	decoder->decode(decoder, vector, rows, nrows, values);
+}
+
+void
+column_decode_range(const ColumnDecoder *decoder, const Vector *vector, int first, int nrows, Datum *values,
+					bool *isnull)
+{
+	if (type_is_nested(vector->type))
+	{
+		int32	   *rows = palloc(nrows * sizeof(int32));
+		int			i;
+
+		for (i = 0; i < nrows; i++)
+			rows[i] = first + i;
+		column_decode(decoder, vector, rows, nrows, values, isnull);
+	}
+	else
+	{
+		Vector		rest = vector_rest(vector, first);
+
+		column_decode(decoder, &rest, NULL, nrows, values, isnull);
+	}
 }

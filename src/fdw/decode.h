@@ -1,6 +1,6 @@
 /*
  * decode.h
- *		What decode.c, decode_nested.c and decode_json.c share.
+ *		What the files that decode share: decode.c and those beside it.
  */
 #ifndef STREAMHOUSE_FDW_DECODE_H
 #define STREAMHOUSE_FDW_DECODE_H
@@ -16,11 +16,31 @@
 	FOR_EACH_ROW(i, r) \
 		if (!vector->has_nulls || !vector->nulls[r])
 
+/* Values of consecutive rows, or of those listed; null rows are converted too, it does no harm. */
+#define CONVERT_ROWS(from, convert) \
+	do { \
+		int			i; \
+\
+		if (rows == NULL) \
+		{ \
+			for (i = 0; i < nrows; i++) \
+				values[i] = convert((from)[i]); \
+		} \
+		else \
+		{ \
+			for (i = 0; i < nrows; i++) \
+				values[i] = convert((from)[rows[i]]); \
+		} \
+	} while (0)
+
 static inline BytesView
 vector_bytes(const Vector *vector, int row)
 {
 	return vector->codes ? vector->dictionary[vector->codes[row]] : vector->values.bytes[row];
 }
+
+/* decode_string.c: the function for a type whose values are bytes. */
+extern DecodeFunction decoder_of_string(const ColumnDecoder *decoder, Oid typid);
 
 /* Errors that name table and column. */
 extern void decode_out_of_range(const ColumnDecoder *decoder);

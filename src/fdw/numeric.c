@@ -36,29 +36,53 @@
 
 static const int16 powers[] = {1, 10, 100, 1000, 10000};
 
-/* Digits from the least significant on, without zeros before the first other one. */
+/* Digits from the least significant on, the last first, at the end of an array with room for all. */
 typedef struct DigitStack
 {
 	int16		digits[MAX_DIGITS];
-	int			ndigits;
-	int			nzeros;			/* left out */
+	int			first;			/* of those in use */
 } DigitStack;
 
 static inline void
 push_digit(DigitStack *stack, int16 digit)
 {
-	if (digit == 0 && stack->ndigits == 0)
-		stack->nzeros++;
-	else
-		stack->digits[stack->ndigits++] = digit;
+	stack->digits[--stack->first] = digit;
 }
 
-static void
-push_all(DigitStack *stack, uint128 value)
+/* Divisions by constants are multiplications. */
+static inline uint64
+push_last_digit(DigitStack *stack, uint64 value, int pad)
 {
-	uint64		small;
+#define PUSH_LAST(unused) \
+	do { \
+		push_digit(stack, (int16) (value % (DIGIT_BASE / (unused)) * (unused))); \
+		return value / (DIGIT_BASE / (unused)); \
+	} while (0)
+	switch (pad)
+	{
+		case 0:
+			PUSH_LAST(1);
+		case 1:
+			PUSH_LAST(10);
+		case 2:
+			PUSH_LAST(100);
+		default:
+			PUSH_LAST(1000);
+	}
+#undef PUSH_LAST
+}
 
-	/* divisions of 128 bits are slow: one for each four digits */
+static inline void
+push_all(DigitStack *stack, uint64 value)
+{
+	for (; value > 0; value /= DIGIT_BASE)
+		push_digit(stack, (int16) (value % DIGIT_BASE));
+}
+
+/* Values of more than 64 bits: divisions of 128 bits are slow, so there is one for each four digits. */
+static uint64
+push_wide(DigitStack *stack, uint128 value)
+{
 	while (value > PG_UINT64_MAX)
 	{
 		uint64		part = (uint64) (value % TEN_TO_16);
@@ -67,12 +91,54 @@ push_all(DigitStack *stack, uint128 value)
 		value /= TEN_TO_16;
 		for (i = 0; i < 4; i++)
 		{
-			push_digit(stack, part % DIGIT_BASE);
+			push_digit(stack, (int16) (part % DIGIT_BASE));
 			part /= DIGIT_BASE;
 		}
 	}
-	for (small = (uint64) value; small > 0; small /= DIGIT_BASE)
-		push_digit(stack, small % DIGIT_BASE);
+	return (uint64) value;
+}
+
+/* Decimal digits of the last one that lie beyond the scale. */
+static inline int
+unused_digits(int scale)
+{
+	return -scale & (DIGIT_POWER - 1);
+}
+
+static inline void
+write_numeric(const DigitStack *stack, bool negative, int scale, char *out)
+{
+	int			ndigits = MAX_DIGITS - stack->first;
+	int			weight = ndigits - 1 - (scale + DIGIT_POWER - 1) / DIGIT_POWER;
+	uint16		header = NUMERIC_SHORT | (scale << NUMERIC_SHORT_SCALE_SHIFT);
+
+	while (ndigits > 0 && stack->digits[stack->first + ndigits - 1] == 0)
+		ndigits--;
+	if (ndigits > 0)
+	{
+		if (negative)
+			header |= NUMERIC_SHORT_NEGATIVE;
+		if (weight < 0)
+			header |= NUMERIC_SHORT_WEIGHT_SIGN;
+		header |= weight & NUMERIC_SHORT_WEIGHT_MASK;
+	}
+	SET_VARSIZE(out, VARHDRSZ + sizeof(uint16) + ndigits * sizeof(int16));
+	out += VARHDRSZ;
+	memcpy(out, &header, sizeof(header));
+	out += sizeof(header);
+	for (int i = 0; i < ndigits; i++)
+		memcpy(out + i * sizeof(int16), &stack->digits[stack->first + i], sizeof(int16));
+}
+
+void
+decimal64_to_numeric(int64 unscaled, int scale, char *out)
+{
+	DigitStack	stack;
+
+	stack.first = MAX_DIGITS;
+	push_all(&stack, push_last_digit(&stack, unscaled < 0 ? -(uint64) unscaled : (uint64) unscaled,
+									 unused_digits(scale)));
+	write_numeric(&stack, unscaled < 0, scale, out);
 }
 
 void
@@ -80,47 +146,24 @@ decimal_to_numeric(int128 unscaled, int scale, char *out)
 {
 	bool		negative = unscaled < 0;
 	uint128		value = negative ? -(uint128) unscaled : (uint128) unscaled;
-	int			fraction_digits = (scale + DIGIT_POWER - 1) / DIGIT_POWER;
-	int			pad = fraction_digits * DIGIT_POWER - scale;
+	int			pad = unused_digits(scale);
 	DigitStack	stack;
-	uint16		header = NUMERIC_SHORT | (scale << NUMERIC_SHORT_SCALE_SHIFT);
-	int16	   *digits = (int16 *) (out + VARHDRSZ + sizeof(uint16));
-	int			i;
 
-	stack.ndigits = 0;
-	stack.nzeros = 0;
+	if (value <= PG_INT64_MAX)
+	{
+		decimal64_to_numeric((int64) unscaled, scale, out);
+		return;
+	}
+	stack.first = MAX_DIGITS;
 	if (pad > 0)
 	{
-		/* the last digit is only partly used */
 		int			used = powers[DIGIT_POWER - pad];
 
-		if (value <= PG_UINT64_MAX)
-		{
-			push_digit(&stack, (int16) ((uint64) value % used) * powers[pad]);
-			value = (uint64) value / used;
-		}
-		else
-		{
-			push_digit(&stack, (int16) (value % used) * powers[pad]);
-			value /= used;
-		}
+		push_digit(&stack, (int16) (value % used) * powers[pad]);
+		value /= used;
 	}
-	push_all(&stack, value);
-
-	if (stack.ndigits > 0)
-	{
-		int			weight = stack.nzeros + stack.ndigits - 1 - fraction_digits;
-
-		if (negative)
-			header |= NUMERIC_SHORT_NEGATIVE;
-		if (weight < 0)
-			header |= NUMERIC_SHORT_WEIGHT_SIGN;
-		header |= weight & NUMERIC_SHORT_WEIGHT_MASK;
-	}
-	SET_VARSIZE(out, VARHDRSZ + sizeof(uint16) + stack.ndigits * sizeof(int16));
-	memcpy(out + VARHDRSZ, &header, sizeof(header));
-	for (i = 0; i < stack.ndigits; i++)
-		digits[i] = stack.digits[stack.ndigits - 1 - i];
+	push_all(&stack, push_wide(&stack, value));
+	write_numeric(&stack, negative, scale, out);
 }
 
 /* What a numeric's bytes say, before any arithmetic. */

@@ -12,8 +12,12 @@
 /* Room for the numeric of any decimal, and the distance between two in a buffer. */
 #define DECIMAL_NUMERIC_SIZE 32
 
+/* The same of one whose unscaled value has 64 bits. */
+#define DECIMAL64_NUMERIC_SIZE 20
+
 /* Write a numeric (a whole varlena) for unscaled / 10^scale at an aligned place. */
 extern void decimal_to_numeric(int128 unscaled, int scale, char *out);
+extern void decimal64_to_numeric(int64 unscaled, int scale, char *out);
 
 typedef enum DecimalPlace
 {

@@ -69,6 +69,7 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 
 	scan->columns = palloc0(list_length(attributes) * sizeof(ScanColumn));
 	scan->projection = palloc(list_length(attributes) * sizeof(int));
+	scan->nullable = palloc(list_length(attributes) * sizeof(int));
 	foreach(lc, attributes)
 	{
 		int			i = lfirst_int(lc) - 1;
@@ -355,55 +356,48 @@ adjust_slice_limit(ForeignTableScan *scan)
 		scan->slice_limit = Min(scan->slice_limit * 2, LARGEST_SLICE_ROWS);
 }
 
-/* The rows of the batch from number first on: places in its vectors. */
-static const int32 *
-batch_rows(ForeignTableScan *scan, int first, int nrows)
-{
-	int32	   *rows;
-	int			i;
-
-	if (scan->batch->selection != NULL)
-		return scan->batch->selection + first;
-	if (first == 0)
-		return NULL;
-	rows = palloc(nrows * sizeof(int32));
-	for (i = 0; i < nrows; i++)
-		rows[i] = first + i;
-	return rows;
-}
-
 /* Nulls of columns that have none in the slice are settled for all of its rows. */
 static void
 settle_nulls(ForeignTableScan *scan, TupleTableSlot *slot)
 {
 	int			i;
 
+	scan->nnullable = 0;
 	for (i = 0; i < scan->ncolumns; i++)
 	{
-		scan->columns[i].has_nulls = scan->batch->columns[i]->has_nulls;
 		slot->tts_isnull[scan->columns[i].attribute] = false;
+		if (scan->batch->columns[i]->has_nulls)
+			scan->nullable[scan->nnullable++] = i;
 	}
 }
 
 static void
 load_slice(ForeignTableScan *scan)
 {
-	int			nrows = Min(scan->batch->nselected - scan->next_row, scan->slice_limit);
+	const Batch *batch = scan->batch;
+	int			nrows = Min(batch->nselected - scan->next_row, scan->slice_limit);
 	MemoryContext old_context;
-	const int32 *rows;
 	int			i;
 
 	MemoryContextReset(scan->slice_context);
 	old_context = MemoryContextSwitchTo(scan->slice_context);
-	rows = batch_rows(scan, scan->next_row, nrows);
+	scan->slice_places = batch->selection != NULL ? batch->selection + scan->next_row : NULL;
 	for (i = 0; i < scan->ncolumns; i++)
-		column_decode(scan->columns[i].decoder, scan->batch->columns[i], rows, nrows,
-					  scan->columns[i].values, scan->columns[i].isnull);
+	{
+		ScanColumn *column = &scan->columns[i];
+
+		if (scan->slice_places != NULL)
+			column_decode(column->decoder, batch->columns[i], scan->slice_places, nrows,
+						  column->values, column->isnull);
+		else
+			column_decode_range(column->decoder, batch->columns[i], scan->next_row, nrows,
+								column->values, column->isnull);
+	}
 	MemoryContextSwitchTo(old_context);
 
 	adjust_slice_limit(scan);
+	scan->slice_first = scan->next_row;
 	scan->next_row += nrows;
-	scan->slice_places = rows;
 	scan->slice_rows = nrows;
 	scan->slice_next = 0;
 }
@@ -444,19 +438,22 @@ next_slice(ForeignTableScan *scan, TupleTableSlot *slot)
 	return true;
 }
 
+/* This is done for every row, so it does nothing else. */
 static void
 store_row(ForeignTableScan *scan, TupleTableSlot *slot, int row)
 {
-	const ScanColumn *column = scan->columns;
-	const ScanColumn *end = column + scan->ncolumns;
+	const ScanColumn *columns = scan->columns;
+	int			ncolumns = scan->ncolumns;
 	Datum	   *values = slot->tts_values;
+	int			i;
 
-	scan->place = scan->slice_places != NULL ? scan->slice_places[row] : row;
-	for (; column < end; column++)
+	for (i = 0; i < ncolumns; i++)
+		values[columns[i].attribute] = columns[i].values[row];
+	for (i = 0; i < scan->nnullable; i++)
 	{
-		values[column->attribute] = column->values[row];
-		if (column->has_nulls)
-			slot->tts_isnull[column->attribute] = column->isnull[row];
+		const ScanColumn *column = &columns[scan->nullable[i]];
+
+		slot->tts_isnull[column->attribute] = column->isnull[row];
 	}
 	ExecStoreVirtualTuple(slot);
 }

@@ -21,7 +21,6 @@ typedef struct ScanColumn
 	int			attribute;		/* attribute number - 1 */
 	Datum	   *values;			/* of the slice, with room for the largest */
 	bool	   *isnull;
-	bool		has_nulls;		/* in the slice */
 	ColumnDecoder *decoder;
 } ScanColumn;
 
@@ -69,11 +68,13 @@ typedef struct ForeignTableScan
 
 	/* a slice of the batch, as Datums */
 	MemoryContext slice_context;
-	const int32 *slice_places;	/* of its rows in the batch; NULL: the first ones */
+	const int32 *slice_places;	/* of its rows in the batch; NULL: from slice_first on */
+	int			slice_first;	/* its first row, by number among those selected */
 	int			slice_rows;
 	int			slice_next;
 	int			slice_limit;	/* rows that the next slice may have */
-	int32		place;			/* in the batch, of the row given last */
+	int			nnullable;		/* columns that have nulls in it */
+	int		   *nullable;		/* their numbers */
 
 	/* what it cost: the files of the last start, and all that was read */
 	bool		executed;

@@ -69,8 +69,9 @@ int32
 foreign_scan_found(const ForeignScanState *node)
 {
 	const ForeignTableScan *scan = node->fdw_state;
+	int			given = scan->slice_next - 1;
 
-	return scan->lookup->numbers[scan->place];
+	return scan->lookup->numbers[scan->slice_places != NULL ? scan->slice_places[given] : scan->slice_first + given];
 }
 
 List *

@@ -104,6 +104,10 @@ extern void column_decoder_keep_dictionaries(ColumnDecoder *decoder);
 extern void column_decode(const ColumnDecoder *decoder, const Vector *vector, const int32 *rows, int nrows,
 						  Datum *values, bool *isnull);
 
+/* The same for nrows consecutive rows from one on. */
+extern void column_decode_range(const ColumnDecoder *decoder, const Vector *vector, int first, int nrows,
+								Datum *values, bool *isnull);
+
 /* Writing: a Datum becomes a Scalar. */
 typedef struct ColumnEncoder ColumnEncoder;
 typedef void (*EncodeFunction) (const ColumnEncoder *encoder, Datum value, Scalar *out);

@@ -161,5 +161,37 @@ for my $kind (sort keys %kinds)
 }
 table_is_whole('all is well again');
 
+# Strings that are no text: every length up to 20, with a byte that is wrong at every place.
+{
+	$node->safe_psql('postgres', q{
+		CREATE FOREIGN TABLE l.raw (id int, good boolean, v bytea) SERVER lake OPTIONS (database 'd', "table" 'raw');
+		CREATE TABLE raw AS
+			SELECT (row_number() OVER ())::int AS id, part IN ('a', 'ä') AS good,
+				decode(repeat('61', before) || CASE part WHEN 'zero' THEN '00' WHEN 'high' THEN 'ff' WHEN 'cut' THEN 'c3'
+					ELSE encode(convert_to(part, 'UTF8'), 'hex') END || repeat('7f', behind), 'hex') AS v
+			FROM generate_series(0, 20) before, generate_series(0, 20 - before) behind,
+				unnest('{a,ä,zero,high,cut}'::text[]) part;
+		INSERT INTO l.raw SELECT * FROM raw;
+	});
+	my $schema = "$lake/d.db/raw/schema/schema-0";
+	my $json = slurp_file($schema);
+	$json =~ s/BYTES/STRING/ or die "no column of bytes in $json";
+	damage($schema, $json);
+	is($node->safe_psql('postgres', q{
+		CREATE FOREIGN TABLE l.raw_text (id int, good boolean, v text) SERVER lake OPTIONS (database 'd', "table" 'raw');
+		CREATE FUNCTION is_text(number int) RETURNS boolean LANGUAGE plpgsql AS $$
+			BEGIN
+				PERFORM v FROM l.raw_text WHERE id = number;
+				RETURN true;
+			EXCEPTION WHEN untranslatable_character OR data_corrupted THEN
+				RETURN false;
+			END $$;
+		SELECT count(*), count(*) FILTER (WHERE is_text(id)), bool_and(is_text(id) = good) FROM raw;
+	}), '1155|462|t', 'what is not text is an error, wherever the wrong byte stands');
+	is($node->safe_psql('postgres', q{
+		SELECT count(*) FROM l.raw_text t JOIN raw USING (id) WHERE t.good AND convert_to(t.v, 'UTF8') = raw.v
+	}), '462', 'and what is text is read as it is');
+}
+
 $node->stop;
 done_testing();
