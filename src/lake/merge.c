@@ -74,6 +74,21 @@ collect_fields(SectionMerge *merge, const SectionMergeOptions *options)
 		source->sequence_positions[i] = merge->positions[table_options->sequence_fields[i]];
 }
 
+/* What is compared, or goes into the merge function, has no dictionaries; nor have strings within nested values. */
+static void
+choose_plain_fields(SectionMerge *merge)
+{
+	MergeSource *source = &merge->source;
+	bool		computes = merge->function->engine->pick == NULL;
+
+	source->plain = palloc(source->nfields * sizeof(bool));
+	for (int i = 0; i < source->nfields; i++)
+		source->plain[i] = i < source->nkeys || computes ||
+			data_file_field_type(source->table, source->fields[i])->physical != PHYSICAL_BYTES;
+	for (int i = 0; i < source->nsequence; i++)
+		source->plain[source->sequence_positions[i]] = true;
+}
+
 /* May keys be told apart by their prefixes alone? */
 static bool
 prefix_is_key(const LakeTable *table)
@@ -131,6 +146,7 @@ section_merge_open(LakeTable *table, const Split *split, const SectionMergeOptio
 	merge->source.key_predicate = predicate_of_fields(table->schema, options->predicate,
 													  table->schema->trimmed_keys, table->schema->ntrimmed_keys);
 	collect_fields(merge, options);
+	choose_plain_fields(merge);
 	open_runs(merge);
 	merge_values_init(merge);
 	MemoryContextSwitchTo(old);
@@ -230,6 +246,7 @@ choose_rows(SectionMerge *merge, MergeRun *run, int count)
 			nchosen += ROW_KIND_IS_RETRACT(run->kinds[rows[i]]) ? 0 : 1;
 		}
 	}
+	run->nchosen += nchosen - merge->nchosen;
 	merge->nchosen = nchosen;
 }
 
@@ -331,16 +348,25 @@ load_exhausted(SectionMerge *merge)
 	merge->nexhausted = 0;
 }
 
+static void
+begin_step(SectionMerge *merge)
+{
+	merge->nchosen = 0;
+	merge->computed.keys.nkeys = 0;
+	for (int i = 0; i < merge->nruns; i++)
+	{
+		merge->runs[i].pending = merge->runs[i].cursor;
+		merge->runs[i].nchosen = 0;
+	}
+}
+
 int
 section_merge_next(SectionMerge *merge)
 {
 	do
 	{
 		load_exhausted(merge);
-		merge->nchosen = 0;
-		merge->computed.keys.nkeys = 0;
-		for (int i = 0; i < merge->nheap; i++)
-			merge->heap[i]->pending = merge->heap[i]->cursor;
+		begin_step(merge);
 		while (merge->nheap > 0 && merge->nexhausted == 0 && merge->nchosen < BATCH_ROWS &&
 			   merge_compute_has_room(merge))
 			choose_next(merge);

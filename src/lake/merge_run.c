@@ -104,7 +104,8 @@ read_column(MergeRun *run, int position, const int32 *rows, int nrows)
 	old = MemoryContextSwitchTo(run->file_context);
 	data_file_read_field(run->reader, source->fields[position], rows, nrows, run->columns[position]);
 	MemoryContextSwitchTo(old);
-	vector_flatten(run->columns[position], rows, nrows);
+	if (source->plain[position])
+		vector_flatten(run->columns[position], rows, nrows);
 	run->loaded[position] = true;
 }
 
@@ -247,10 +248,15 @@ check_keys(const MergeRun *run)
 	}
 }
 
+/* Mostly the prefixes ascend, which is seen in a loop without branches. */
 static void
 check_order(const MergeRun *run)
 {
+	bool		ascending = true;
+
 	for (int place = 1; place < run->nrows; place++)
+		ascending &= run->prefixes[place - 1] < run->prefixes[place];
+	for (int place = 1; !ascending && place < run->nrows; place++)
 		if (merge_run_compare(run, place - 1, run, place) > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_CORRUPTED),
@@ -285,7 +291,6 @@ take_batch(MergeRun *run)
 {
 	const MergeSource *source = run->source;
 
-	memset(run->loaded, 0, source->nfields * sizeof(bool));
 	run->nrows = data_file_live_rows(run->reader, run->rows);
 	run->cursor = 0;
 	run->pending = 0;
@@ -333,6 +338,7 @@ detach_batch(MergeRun *run)
 	{
 		if (!run->loaded[position])
 			read_column(run, position, run->rows, run->nrows);
+		vector_flatten(run->columns[position], run->rows, run->nrows);
 		if (run->columns[position]->type->physical == PHYSICAL_BYTES)
 			copy_strings(run, run->columns[position]);
 	}
@@ -342,6 +348,7 @@ detach_batch(MergeRun *run)
 bool
 merge_run_load(MergeRun *run)
 {
+	memset(run->loaded, 0, run->source->nfields * sizeof(bool));
 	MemoryContextReset(run->batch_context);
 	for (;;)
 	{

@@ -19,6 +19,7 @@ typedef struct MergeSource
 	int			nsequence;		/* columns of the table's own that order rows of a key, before the numbers do */
 	int		   *sequence_positions; /* in fields */
 	bool		sequence_descending;
+	bool	   *plain;			/* by position in fields: strings are read without their dictionary */
 	bool		prefix_is_key;	/* equal prefixes are equal keys */
 	const Predicate *key_predicate; /* on key columns: rows it excludes do not take part; may be NULL */
 	bool		needs_kinds;	/* also of files without deletes */
@@ -48,6 +49,7 @@ typedef struct MergeRun
 	uint64	   *prefixes;		/* by place: orders as the first key column does, as far as 64 bits go */
 	int			cursor;			/* place of the next row */
 	int			pending;		/* place from which rows were not yet given out */
+	int			nchosen;		/* of those given out in this step */
 	Vector	  **columns;		/* by position in fields; made when first read */
 	bool	   *loaded;			/* by position in fields: read for this batch */
 	Vector	  **key_vectors;	/* key columns by table field, for key_predicate */

@@ -25,6 +25,23 @@ typedef struct ComputedKeys
 	MergeResults results;
 } ComputedKeys;
 
+/* The dictionaries that a column has in the runs, one behind the other */
+typedef struct JoinedDictionary
+{
+	uint64		id;				/* of all together, 0: there are none */
+	int			size;
+	BytesView  *entries;		/* room for BATCH_ROWS */
+	uint64	   *ids;			/* by run, 0: it has none in here */
+	int32	   *starts;			/* by run: its first entry */
+} JoinedDictionary;
+
+/* Where rows of a run lie: values, or codes into entries */
+typedef struct StringSource
+{
+	const BytesView *views;
+	const int32 *codes;			/* NULL: views are the rows' values */
+} StringSource;
+
 struct SectionMerge
 {
 	MemoryContext context;		/* holds all of this */
@@ -44,11 +61,21 @@ struct SectionMerge
 	MergeRun  **touched;		/* room for the runs that a read touches */
 	Vector	 ***deciding;		/* by field the function decides by: its vectors by run */
 	Vector	  **sources;		/* room for a field's vectors by run */
+	const void **values;		/* room for a field's values by run */
+	const bool **nulls;			/* the same for its nulls */
+	StringSource *strings;		/* the same for its strings */
+	JoinedDictionary **dictionaries;	/* by position in fields; made when first needed */
 	int			nchosen;
 	int32		chosen_run[BATCH_ROWS]; /* the rows chosen in this step */
 	int32		chosen_row[BATCH_ROWS]; /* their rows in the run's batch */
 	ComputedKeys computed;
 };
+
+/*
+ * merge_dictionary.c: a dictionary for all runs of which the column is loaded, for
+ * nrows rows; NULL where one of them has none, or they have too many entries.
+ */
+extern const JoinedDictionary *merge_join_dictionaries(const SectionMerge *merge, int position, int nrows);
 
 /* Allocate what computed results need. */
 extern void merge_values_init(SectionMerge *merge);

@@ -12,6 +12,9 @@
 #include "lake/merge_state.h"
 #include "lake/read.h"
 
+/* Where a step gives out so many of a hundred rows, all of them are read. */
+#define MOST_PERCENT 75
+
 void
 merge_values_init(SectionMerge *merge)
 {
@@ -19,6 +22,10 @@ merge_values_init(SectionMerge *merge)
 	ComputedKeys *computed = &merge->computed;
 
 	merge->touched = palloc(merge->nruns * sizeof(MergeRun *));
+	merge->values = palloc(merge->nruns * sizeof(void *));
+	merge->nulls = palloc(merge->nruns * sizeof(bool *));
+	merge->strings = palloc(merge->nruns * sizeof(StringSource));
+	merge->dictionaries = palloc0(merge->source.nfields * sizeof(JoinedDictionary *));
 	if (function->engine->pick != NULL)
 		return;
 	merge->sources = palloc(merge->nruns * sizeof(Vector *));
@@ -121,6 +128,28 @@ want_row(SectionMerge *merge, int position, int run_index, int32 row, int *ntouc
 	run->wanted[run->nwanted++] = row;
 }
 
+/* Has this step given out most of the rows that it went past? */
+static bool
+most_are_chosen(const SectionMerge *merge)
+{
+	int			passed = 0;
+
+	for (int i = 0; i < merge->nruns; i++)
+		passed += merge->runs[i].cursor - merge->runs[i].pending;
+	return merge->nchosen * 100 >= passed * MOST_PERCENT;
+}
+
+/* All rows of the step are wanted: those that it passed over are read with them. */
+static void
+read_whole_runs(SectionMerge *merge, int position)
+{
+	for (int i = 0; i < merge->nruns; i++)
+	{
+		if (merge->runs[i].nchosen > 0)
+			merge_run_read_pending(&merge->runs[i], position);
+	}
+}
+
 /* Read a column in every run that the selected rows come from. */
 static void
 read_runs(SectionMerge *merge, int position, const int32 *selection, int nselected)
@@ -148,25 +177,54 @@ read_runs(SectionMerge *merge, int position, const int32 *selection, int nselect
 
 /* ---- rows that lie in the runs ---- */
 
+/* A run's column, NULL where it has not been read for the present batch. */
+static const Vector *
+loaded_column(const MergeRun *run, int position)
+{
+	return run->loaded[position] ? run->columns[position] : NULL;
+}
+
+/* The loop over rows: "place" in out, "run" and "row" are where its value lies. */
+#define FOR_EACH_CHOSEN(body) \
+	do { \
+		if (selection == NULL) \
+		{ \
+			for (int place = 0; place < nselected; place++) \
+			{ \
+				int32		run = merge->chosen_run[place]; \
+				int32		row = merge->chosen_row[place]; \
+\
+				body; \
+			} \
+		} \
+		else \
+		{ \
+			for (int i = 0; i < nselected; i++) \
+			{ \
+				int32		place = selection[i]; \
+				int32		run = merge->chosen_run[place]; \
+				int32		row = merge->chosen_row[place]; \
+\
+				body; \
+			} \
+		} \
+	} while (0)
+
 static void
 gather_nulls(const SectionMerge *merge, int position, const int32 *selection, int nselected, Vector *out)
 {
-	bool		has_nulls = false;
+	static const bool none[BATCH_ROWS] = {false};
+	const bool **nulls = merge->nulls;
 
 	for (int i = 0; i < merge->nruns; i++)
-		if (merge->runs[i].columns[position] != NULL && merge->runs[i].columns[position]->has_nulls)
-			has_nulls = true;
-	if (!has_nulls)
-		return;
-	out->has_nulls = true;
-	memset(out->nulls, false, out->capacity);
-	for (int i = 0; i < nselected; i++)
 	{
-		int			chosen = selection ? selection[i] : i;
-		const Vector *source = merge->runs[merge->chosen_run[chosen]].columns[position];
+		const Vector *column = loaded_column(&merge->runs[i], position);
 
-		out->nulls[chosen] = source->has_nulls && source->nulls[merge->chosen_row[chosen]];
+		nulls[i] = column != NULL && column->has_nulls ? column->nulls : none;
+		out->has_nulls |= nulls[i] != none;
 	}
+	if (out->has_nulls)
+		FOR_EACH_CHOSEN(out->nulls[place] = nulls[run][row]);
 }
 
 /* Nested values, with their nulls; rows that follow each other in one run at a time. */
@@ -190,6 +248,67 @@ gather_nested(const SectionMerge *merge, int position, const int32 *selection, i
 }
 
 static void
+gather_strings(const SectionMerge *merge, int position, const int32 *selection, int nselected, Vector *out)
+{
+	const JoinedDictionary *joined = merge_join_dictionaries(merge, position, nselected);
+	StringSource *strings = merge->strings;
+	BytesView  *values = out->values.bytes;
+
+	for (int i = 0; i < merge->nruns; i++)
+	{
+		const Vector *column = loaded_column(&merge->runs[i], position);
+
+		if (column == NULL)
+			continue;
+		/* without entries all rows are null, and their values may be anything */
+		strings[i].codes = column->dictionary_size > 0 ? column->codes : NULL;
+		strings[i].views = strings[i].codes != NULL ? column->dictionary : column->values.bytes;
+	}
+	if (joined != NULL)
+	{
+		int32	   *codes = out->codes_buffer;
+
+		out->codes = codes;
+		out->dictionary = joined->entries;
+		out->dictionary_size = joined->size;
+		out->dictionary_id = joined->id;
+		FOR_EACH_CHOSEN(codes[place] = strings[run].codes[row] + joined->starts[run]);
+	}
+	else
+		FOR_EACH_CHOSEN(values[place] = strings[run].views[strings[run].codes != NULL ? strings[run].codes[row] : row]);
+}
+
+static void
+gather_values(const SectionMerge *merge, int position, const int32 *selection, int nselected, Vector *out)
+{
+	const void **values = merge->values;
+
+	for (int i = 0; i < merge->nruns; i++)
+	{
+		const Vector *column = loaded_column(&merge->runs[i], position);
+
+		values[i] = column != NULL ? column->values.any : NULL;
+	}
+#define GATHER(type) \
+	FOR_EACH_CHOSEN(((type *) out->values.any)[place] = ((const type *) values[run])[row]); \
+	break
+	switch (physical_size(out->type->physical))
+	{
+		case sizeof(int8):
+			GATHER(int8);
+		case sizeof(int16):
+			GATHER(int16);
+		case sizeof(int32):
+			GATHER(int32);
+		case sizeof(int64):
+			GATHER(int64);
+		case sizeof(int128):
+			GATHER(int128);
+	}
+#undef GATHER
+}
+
+static void
 gather_rows(const SectionMerge *merge, int position, const int32 *selection, int nselected, Vector *out)
 {
 	if (type_is_nested(out->type))
@@ -198,39 +317,10 @@ gather_rows(const SectionMerge *merge, int position, const int32 *selection, int
 		return;
 	}
 	gather_nulls(merge, position, selection, nselected, out);
-
-#define GATHER(member) \
-	for (int i = 0; i < nselected; i++) \
-	{ \
-		int			chosen = selection ? selection[i] : i; \
-		const Vector *source = merge->runs[merge->chosen_run[chosen]].columns[position]; \
-\
-		out->values.member[chosen] = source->values.member[merge->chosen_row[chosen]]; \
-	} \
-	break
-	switch (out->type->physical)
-	{
-		case PHYSICAL_INT8:
-			GATHER(i8);
-		case PHYSICAL_INT16:
-			GATHER(i16);
-		case PHYSICAL_INT32:
-			GATHER(i32);
-		case PHYSICAL_INT64:
-			GATHER(i64);
-		case PHYSICAL_INT128:
-			GATHER(i128);
-		case PHYSICAL_FLOAT:
-			GATHER(f32);
-		case PHYSICAL_DOUBLE:
-			GATHER(f64);
-		case PHYSICAL_BYTES:
-			GATHER(bytes);
-		case PHYSICAL_LIST:
-		case PHYSICAL_ROW:
-			break;
-	}
-#undef GATHER
+	if (out->type->physical == PHYSICAL_BYTES)
+		gather_strings(merge, position, selection, nselected, out);
+	else
+		gather_values(merge, position, selection, nselected, out);
 }
 
 /* ---- rows that are computed ---- */
@@ -298,7 +388,10 @@ section_merge_read_field(SectionMerge *merge, int field, const int32 *selection,
 	if (position < 0)
 		elog(ERROR, "field %d was not asked for when the merge was opened", field);
 	vector_reset(out);
-	read_runs(merge, position, selection, nselected);
+	if (selection == NULL && merge->computed.keys.nkeys == 0 && most_are_chosen(merge))
+		read_whole_runs(merge, position);
+	else
+		read_runs(merge, position, selection, nselected);
 	if (merge->computed.keys.nkeys > 0)
 		read_mixed(merge, field, position, selection, nselected, out);
 	else

@@ -31,6 +31,7 @@ typedef struct ModelRow
 } ModelRow;
 
 static int	table_counter = 0;
+static int	different_values = 1000;
 
 static BytesView
 text_view(char *text)
@@ -51,6 +52,12 @@ static BytesView
 value_text(int64 value)
 {
 	return text_view(psprintf("text of " INT64_FORMAT, value));
+}
+
+static bool
+text_is_null(int64 value)
+{
+	return value % 16 == 5;
 }
 
 static LakeTable *
@@ -252,12 +259,13 @@ write_run(LakeTable *table, PendingFiles *pending, ModelRow *model, int nkeys, d
 			row->exists = row->kind == ROW_INSERT;
 			/* the order in which rows arrived is not that of their keys, but that does not matter here */
 			row->sequence = (*next_sequence)++;
-			row->value = unit_random_below(1000);
+			row->value = unit_random_below(different_values);
 			values[COLUMN_PART].v.i32 = key % 7;
 			values[COLUMN_KEY].v.i32 = key;
 			values[COLUMN_NAME].v.bytes = key_name(key);
 			values[COLUMN_VALUE].isnull = row->value == 0;
 			values[COLUMN_VALUE].v.i64 = row->value;
+			values[COLUMN_TEXT].isnull = text_is_null(row->value);
 			values[COLUMN_TEXT].v.bytes = value_text(row->value);
 			for (int i = 0; i < NCOLUMNS; i++)
 				vector_set(columns[i], count, &values[i]);
@@ -311,6 +319,7 @@ check_read(LakeTable *table, List *files, const ModelRow *model, int nkeys, cons
 			int			at = batch->selection ? batch->selection[i] : i;
 			int			key = vector_get(batch->columns[1], at).v.i32;
 			Scalar		got = vector_get(batch->columns[2], at);
+			Scalar		text = vector_get(batch->columns[0], at);
 
 			rows++;
 			if (!CHECK(key >= 0 && key < nkeys && !seen[key]))
@@ -319,7 +328,8 @@ check_read(LakeTable *table, List *files, const ModelRow *model, int nkeys, cons
 			if (!CHECK(model[key].exists) ||
 				!CHECK(got.isnull == (model[key].value == 0)) ||
 				!CHECK(got.isnull || got.v.i64 == model[key].value) ||
-				!CHECK_BYTES(vector_get(batch->columns[0], at).v.bytes, value_text(model[key].value)))
+				!CHECK(text.isnull == text_is_null(model[key].value)) ||
+				!(text.isnull || CHECK_BYTES(text.v.bytes, value_text(model[key].value))))
 				return;
 		}
 	}
@@ -450,6 +460,38 @@ test_merge_many_runs(void)
 	check_random_runs(list_make1("key"), 300, 200);
 }
 
+/* Rows of several runs have codes where the runs' dictionaries are small together. */
+static void
+test_merge_of_dictionaries(void)
+{
+	LakeTable  *table = make_int_table();
+	PendingFiles *pending = pending_files_create();
+	ModelRow   *model = palloc0(MAX_KEYS * sizeof(ModelRow));
+	int64		next_sequence = 0;
+	int			projection[] = {COLUMN_TEXT};
+	List	   *files = NIL;
+	TableReader *reader;
+	Batch	   *batch;
+
+	different_values = 40;
+	for (int run = 0; run < 3; run++)
+		files = list_concat(files, write_run(table, pending, model, MAX_KEYS, 0.5, 0.1, &next_sequence));
+	different_values = 1000;
+	check_reads(table, files, model, MAX_KEYS);
+
+	reader = table_reader_open(table, merged_splits(table, files), projection, 1, NULL, NULL);
+	while ((batch = table_reader_next(reader)) != NULL)
+	{
+		const Vector *text = batch->columns[0];
+
+		if (batch->nselected < 3 * 40)
+			continue;
+		CHECK(text->codes != NULL && text->dictionary_id != 0);
+		CHECK(text->dictionary_size >= 40 - 3 && text->dictionary_size <= 3 * 40);
+	}
+	table_reader_close(reader);
+}
+
 /* Numbers that overlap between files, and equal ones: the row decides, then the file. */
 static void
 test_overlapping_sequence_numbers(void)
@@ -487,6 +529,7 @@ main(void)
 	RUN(test_merge_string_key);
 	RUN(test_merge_several_keys);
 	RUN(test_merge_many_runs);
+	RUN(test_merge_of_dictionaries);
 	RUN(test_overlapping_sequence_numbers);
 	return unit_end();
 }
