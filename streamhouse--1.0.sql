@@ -153,7 +153,7 @@ REVOKE ALL ON FUNCTION streamhouse.check_sync FROM PUBLIC;
 
 CREATE FUNCTION streamhouse.sync_workers(OUT slot name, OUT pid integer, OUT state text, OUT visible_lsn pg_lsn,
 	OUT last_commit_time timestamptz, OUT rows bigint, OUT error text, OUT caught_up timestamptz, OUT source_lsn pg_lsn,
-	OUT source_restart_lsn pg_lsn)
+	OUT source_restart_lsn pg_lsn, OUT awaits_standbys boolean)
 RETURNS SETOF record LANGUAGE C STRICT VOLATILE AS 'MODULE_PATHNAME', 'streamhouse_sync_workers';
 COMMENT ON FUNCTION streamhouse.sync_workers IS 'what the sync workers of this database report';
 
@@ -166,12 +166,13 @@ SELECT s.name, s.state,
 	CASE WHEN s.lost IS NOT NULL THEN s.lost
 		WHEN s.state = 'failing' THEN s.error
 		WHEN s.state = 'paused' THEN 'by streamhouse.pause_sync'
-		WHEN s.lag > l.lag THEN format('behind by %s, limit is %s', date_trunc('second', s.lag), l.lag)
+		WHEN s.lag > l.lag THEN format('behind by %s, limit is %s%s', date_trunc('second', s.lag), l.lag,
+			CASE WHEN s.awaits_standbys THEN '; it waits for standbys that synchronized_standby_slots names' END)
 		WHEN s.retained_bytes > l.wal THEN format('the slot retains %s of WAL, limit is %s',
 			pg_size_pretty(s.retained_bytes), pg_size_pretty(l.wal)) END AS health_reason,
 	s.pid, s.slot, s.restart_lsn, s.confirmed_lsn, s.lag_bytes, s.lag, s.retained_bytes, s.last_commit_time, s.rows, s.error, s.remote
 FROM (
-	SELECT s.name, s.slot, s.remote, w.pid, w.rows, w.error, w.last_commit_time, p.restart_lsn,
+	SELECT s.name, s.slot, s.remote, w.pid, w.rows, w.error, w.awaits_standbys, w.last_commit_time, p.restart_lsn,
 		CASE WHEN NOT s.enabled THEN 'paused' ELSE coalesce(w.state, 'starting') END AS state,
 		coalesce(w.visible_lsn, r.confirmed_flush_lsn) AS confirmed_lsn,
 		(p.current - coalesce(w.visible_lsn, r.confirmed_flush_lsn))::bigint AS lag_bytes,

@@ -117,19 +117,21 @@ compat_slot_is_invalidated(const ReplicationSlotPersistentData *slot)
 #endif
 }
 
-/*
- * Do the standbys that must not fall behind a slot with failover have this
- * position?  See synchronized_standby_slots, since 17.
- */
+/* Do standbys get the slot, since 17? */
 static inline bool
-compat_standbys_have(XLogRecPtr lsn)
+compat_slot_has_failover(const ReplicationSlotPersistentData *slot)
 {
 #if PG_VERSION_NUM >= 170000
-	return !MyReplicationSlot->data.failover || StandbySlotsHaveCaughtup(lsn, DEBUG1);
+	return slot->failover;
 #else
-	return true;
+	return false;
 #endif
 }
+
+/* Nothing is named by synchronized_standby_slots before 17. */
+#if PG_VERSION_NUM < 170000
+#define StandbySlotsHaveCaughtup(lsn, elevel) true
+#endif
 
 /* The tuples of a decoded change; they have been in a wrapper before 17. */
 static inline HeapTuple

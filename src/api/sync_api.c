@@ -557,8 +557,8 @@ phase_name(SyncPhase phase)
 static void
 report_sync(ReturnSetInfo *result, const SyncState *sync)
 {
-	Datum		values[10] = {0};
-	bool		nulls[10] = {0};
+	Datum		values[11] = {0};
+	bool		nulls[11] = {0};
 
 	values[0] = NameGetDatum(&sync->slot);
 	values[1] = Int32GetDatum(sync->worker.pid);
@@ -577,6 +577,7 @@ report_sync(ReturnSetInfo *result, const SyncState *sync)
 	nulls[8] = XLogRecPtrIsInvalid(sync->source_end);
 	values[9] = LSNGetDatum(sync->source_restart);
 	nulls[9] = XLogRecPtrIsInvalid(sync->source_restart);
+	values[10] = BoolGetDatum(sync->awaits_standbys);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 

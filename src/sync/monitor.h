@@ -33,6 +33,9 @@ typedef struct SyncMonitor
 	 */
 	void		(*reached) (XLogRecPtr visible, TimestampTz commit_time);
 
+	/* Does the sync get no further because standbys do not, that are to take over without loss? */
+	void		(*awaits_standbys) (bool awaits);
+
 	/*
 	 * Is all of the table in the lake that its copy has to bring?  Then rows
 	 * may be newer than the stream until it has passed *position.

@@ -156,6 +156,16 @@ sync_slot_confirm(XLogRecPtr lsn, bool durable)
 		ReplicationSlotSave();
 }
 
+bool
+sync_slot_standbys_have(const char *slot, XLogRecPtr lsn, bool tell)
+{
+	ReplicationSlotPersistentData data;
+	pid_t		active_pid;
+
+	return !read_slot(slot, &data, &active_pid) || !compat_slot_has_failover(&data) ||
+		StandbySlotsHaveCaughtup(lsn, tell ? WARNING : DEBUG1);
+}
+
 static void
 sleep_a_little(void)
 {

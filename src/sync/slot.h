@@ -52,6 +52,13 @@ extern bool sync_slot_set_decoding(bool decoding);
 /* Confirm that all up to lsn is in the lake; durable: at once, not at the next checkpoint. */
 extern void sync_slot_confirm(XLogRecPtr lsn, bool durable);
 
+/*
+ * Do the standbys that must not fall behind a sync's slot, those that
+ * synchronized_standby_slots names, have this position?  tell: if not, a
+ * warning says which has not and is not connected.
+ */
+extern bool sync_slot_standbys_have(const char *slot, XLogRecPtr lsn, bool tell);
+
 /* Drop the slot if it is there; its worker, which was asked to stop, is waited for. */
 extern void sync_slot_drop(const char *slot);
 

@@ -24,6 +24,8 @@
 #define LONGEST_SLEEP_MS 100
 #define RECORDS_BETWEEN_LOOKS 1024
 #define CONFIRM_INTERVAL_MS 1000	/* of an idle stream */
+#define STANDBY_STALL_MS 1000
+#define STANDBY_WARNING_MS 60000
 
 static TimestampTz
 flush_deadline(const SyncStream *stream)
@@ -38,24 +40,47 @@ stream_flush_if_due(SyncStream *stream)
 		apply_flush(stream);
 }
 
+/* Tell that standbys have been waited for since then; true if those that are not connected are to be named in the log, too. */
+static bool
+tell_of_standbys(const SyncStream *stream, TimestampTz since)
+{
+	static TimestampTz told = 0;
+	TimestampTz now = GetCurrentTimestamp();
+	bool		stalled = TimestampDifferenceExceeds(since, now, STANDBY_STALL_MS);
+
+	stream->monitor->awaits_standbys(stalled);
+	if (!stalled || !TimestampDifferenceExceeds(told, now, STANDBY_WARNING_MS))
+		return false;
+	told = now;
+	return true;
+}
+
 /*
  * The end of what may be decoded: all that is on disk, or what the standbys have
  * that are to take over without loss.  While they keep receiving, the end is never
  * theirs: one of before is waited for.
  */
 static XLogRecPtr
-readable_end(void)
+readable_end(const SyncStream *stream)
 {
 	static XLogRecPtr confirmed = InvalidXLogRecPtr;
 	static XLogRecPtr awaited = InvalidXLogRecPtr;
+	static TimestampTz awaited_since = 0;
+	const char *slot = stream->sync->slot;
 	XLogRecPtr	end = GetFlushRecPtr(NULL);
 
-	if (compat_standbys_have(end))
+	if (sync_slot_standbys_have(slot, end, false))
+	{
+		stream->monitor->awaits_standbys(false);
 		return end;
-	if (awaited > confirmed && compat_standbys_have(awaited))
+	}
+	if (awaited > confirmed && sync_slot_standbys_have(slot, awaited, tell_of_standbys(stream, awaited_since)))
 		confirmed = awaited;
 	if (awaited <= confirmed)
+	{
 		awaited = end;
+		awaited_since = GetCurrentTimestamp();
+	}
 	return confirmed;
 }
 
@@ -70,7 +95,7 @@ decode_available(SyncStream *stream, LogicalDecodingContext *decoding)
 	XLogReaderState *reader = decoding->reader;
 	ResourceOwner owner = CurrentResourceOwner;
 	XLogRecPtr	start = reader->EndRecPtr;
-	XLogRecPtr	end = readable_end();
+	XLogRecPtr	end = readable_end(stream);
 	int			records = 0;
 
 	decoding->streaming = streamed_is_allowed(stream, start);

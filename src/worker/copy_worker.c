@@ -386,6 +386,22 @@ some_need_base(List *tables)
 	return false;
 }
 
+static void
+nap(void)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, POLL_MS, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* What no standby has that is to take over must not get into the lake by a copy, either. */
+static void
+wait_for_standbys(XLogRecPtr position)
+{
+	while (monitor_wanted() && !sync_slot_standbys_have(sync_record->slot, position, false))
+		nap();
+}
+
 /*
  * A snapshot, and a position that is not before any transaction it sees.  When
  * tables are to begin there it must be exact.
@@ -395,6 +411,8 @@ take_snapshot(bool exact)
 {
 	XLogRecPtr	position;
 
+	/* without holding back vacuum */
+	wait_for_standbys(GetFlushRecPtr(NULL));
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	if (exact)
@@ -408,6 +426,7 @@ take_snapshot(bool exact)
 		XLogFlush(position);
 	}
 	PushActiveSnapshot(GetTransactionSnapshot());
+	wait_for_standbys(position);
 	return position;
 }
 
@@ -522,14 +541,6 @@ publish_board(List *planned, XLogRecPtr position, bool needs_base)
 	shared->copy.go = !needs_base;
 	shared->copy.board = handle;
 	LWLockRelease(shared_state->lock);
-}
-
-static void
-nap(void)
-{
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, POLL_MS, PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
 }
 
 /* Until the sync's worker has begun the tables. */

@@ -78,6 +78,7 @@ typedef struct SyncState
 	TimestampTz commit_time;	/* of the newest source transaction in the lake */
 	TimestampTz caught_up;		/* when all of the source's WAL was in the lake last; 0: not since the server's start */
 	bool		careful;		/* commit each transaction by itself after the next start */
+	bool		awaits_standbys;	/* it gets no further before they do, see synchronized_standby_slots */
 	TransactionId whole;		/* to be decoded when it has committed, not while it runs; may have ended */
 	int64		rows;			/* written to the lake since the worker started */
 

@@ -22,18 +22,31 @@
 /* How long a read waits for its sync. */
 #define FRESH_READ_TIMEOUT_MS (60 * 1000)
 
+/* Why a sync gets no further, or NULL; the lock must be held. */
+static char *
+obstacle_of(const SyncState *shared)
+{
+	if (shared->error[0] != '\0')
+		return psprintf("The sync fails: %s", shared->error);
+	if (shared->copying && shared->copy.error[0] != '\0')
+		return psprintf("The sync fails: %s", shared->copy.error);
+	if (shared->awaits_standbys)
+		return pstrdup("It waits for standbys that synchronized_standby_slots names.");
+	return NULL;
+}
+
 /*
  * True when the position is in the lake, with copies that are being made if these count; otherwise the worker is asked not to
- * wait for its interval.  The error of a failing sync goes to *error.
+ * wait for its interval.  Why it does not get there goes to *obstacle.
  */
 static bool
-position_is_visible(const SyncRecord *sync, XLogRecPtr position, bool copies, ConditionVariable **progress, char **error)
+position_is_visible(const SyncRecord *sync, XLogRecPtr position, bool copies, ConditionVariable **progress, char **obstacle)
 {
 	SyncState  *shared;
 	bool		visible = false;
 
 	*progress = NULL;
-	*error = NULL;
+	*obstacle = NULL;
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
 	shared = shared_sync_find(MyDatabaseId, sync->slot);
 	if (shared)
@@ -43,10 +56,7 @@ position_is_visible(const SyncRecord *sync, XLogRecPtr position, bool copies, Co
 		*progress = &shared->progress;
 		if (shared->worker.latch && !visible)
 			SetLatch(shared->worker.latch);
-		if (shared->error[0] != '\0')
-			*error = pstrdup(shared->error);
-		else if (shared->copying && shared->copy.error[0] != '\0')
-			*error = pstrdup(shared->copy.error);
+		*obstacle = obstacle_of(shared);
 	}
 	LWLockRelease(shared_state->lock);
 	return visible;
@@ -132,10 +142,10 @@ void
 sync_wait(const SyncRecord *sync, XLogRecPtr position, bool copies, TimestampTz deadline)
 {
 	ConditionVariable *progress;
-	char	   *error;
+	char	   *obstacle;
 
 	require_enabled(sync);
-	while (!position_is_visible(sync, position, copies, &progress, &error))
+	while (!position_is_visible(sync, position, copies, &progress, &obstacle))
 	{
 		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 
@@ -143,7 +153,7 @@ sync_wait(const SyncRecord *sync, XLogRecPtr position, bool copies, TimestampTz 
 			ereport(ERROR,
 					(errcode(ERRCODE_QUERY_CANCELED),
 					 errmsg("sync \"%s\" has not reached %X/%X in time", sync->name, LSN_FORMAT_ARGS(position)),
-					 error ? errdetail("The sync fails: %s", error) : 0,
+					 obstacle ? errdetail_internal("%s", obstacle) : 0,
 					 errhint("See streamhouse.sync_status.")));
 		sleep_for_progress(progress, left);
 	}

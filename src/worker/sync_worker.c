@@ -131,10 +131,22 @@ monitor_healthy(void)
 {
 	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
 	shared->phase = shared->copying ? SYNC_COPYING : SYNC_STREAMING;
-	shared->caught_up = GetCurrentTimestamp();
+	if (!shared->awaits_standbys)
+		shared->caught_up = GetCurrentTimestamp();
 	shared->worker.failures = 0;
 	shared->error[0] = '\0';
 	shared->careful = false;
+	LWLockRelease(shared_state->lock);
+}
+
+static void
+monitor_awaits_standbys(bool awaits)
+{
+	/* nobody else changes it */
+	if (shared->awaits_standbys == awaits)
+		return;
+	LWLockAcquire(shared_state->lock, LW_EXCLUSIVE);
+	shared->awaits_standbys = awaits;
 	LWLockRelease(shared_state->lock);
 }
 
@@ -172,6 +184,7 @@ static const SyncMonitor monitor = {
 	.source_position = monitor_source_position,
 	.rows_written = monitor_rows_written,
 	.reached = monitor_reached,
+	.awaits_standbys = monitor_awaits_standbys,
 	.copy_finished = monitor_copy_finished,
 	.deferred = monitor_deferred,
 	.healthy = monitor_healthy
