@@ -188,7 +188,8 @@ truncate_rows(SyncStream *stream, SyncTable *table)
 	if (table->record->copied && table->lake->has_primary_key)
 	{
 		toast_queue_resolve(stream, table->target);
-		lake_rows_delete(stream, table);
+		if (!table->target->deferred)
+			lake_rows_delete(stream, table);
 		return;
 	}
 	old = MemoryContextSwitchTo(stream->context);
@@ -253,6 +254,30 @@ apply_defer(SyncStream *stream, SyncTable *table)
 	target->deferred = true;
 	stream->frozen = true;
 	report_deferred(stream, target);
+}
+
+void
+apply_hold(SyncStream *stream)
+{
+	ListCell   *cell;
+	ListCell   *other;
+
+	foreach(cell, stream->sync->tables)
+	{
+		const SyncTableRecord *record = lfirst(cell);
+
+		if (record->paused || record->copied || !XLogRecPtrIsInvalid(record->base))
+			continue;
+		foreach(other, stream->map->targets)
+		{
+			SyncTarget *target = lfirst(other);
+
+			if (strcmp(((SyncTable *) linitial(target->tables))->record->lake_table, record->lake_table) != 0)
+				continue;
+			target->deferred = true;
+			stream->monitor->deferred(record);
+		}
+	}
 }
 
 typedef struct FlushContext

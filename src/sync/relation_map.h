@@ -42,7 +42,7 @@ typedef struct SyncTarget
 	bool		pending;		/* the next flush commits to it */
 	int64		pending_rows;
 	List	   *tables;			/* SyncTable *, that fill it */
-	bool		deferred;		/* changes are left out, see apply_defer */
+	bool		deferred;		/* changes are left out, see apply_defer and apply_hold */
 	struct ToastQueue *queue;	/* rows that wait for values from the lake, or NULL */
 } SyncTarget;
 

@@ -137,6 +137,12 @@ extern void apply_record_counts(SyncStream *stream, bool all);
 extern void apply_flush(SyncStream *stream);
 
 /*
+ * Sources are about to begin, at a position that is not known yet: a lake table that they share with
+ * others must not get past it before, so changes of these are left out.  Before the stream begins.
+ */
+extern void apply_hold(SyncStream *stream);
+
+/*
  * The newest snapshots of tables whose copy has been finished since show all
  * rows; before the stream begins.
  */

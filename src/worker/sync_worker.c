@@ -490,6 +490,8 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 	stream->change_context = AllocSetContextCreate(stream->context, "streamhouse change", ALLOCSET_DEFAULT_SIZES);
 	stream->flush_context = AllocSetContextCreate(stream->context, "streamhouse flush", ALLOCSET_DEFAULT_SIZES);
 	apply_note_copied(stream);
+	if (stream->frozen)
+		apply_hold(stream);
 	set_phase(shared->copying ? SYNC_COPYING : SYNC_STREAMING);
 	pgstat_report_activity(STATE_RUNNING, "streaming changes");
 	if (sync->connection)

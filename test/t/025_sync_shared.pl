@@ -194,6 +194,23 @@ is(sql(q{SET streamhouse.fresh_reads = on; SELECT sum(v) - (SELECT sum(v) FROM t
 my ($code, $out, $err) = $node->psql('postgres', q{SELECT set_config('streamhouse.as_of', 'lsn ' || confirmed_lsn, false) FROM streamhouse.sync_status; SELECT count(*) FROM lake.all_orders});
 like($err, qr/has no snapshot as of position .*It has no snapshot of which one sync has made all/s, 'there is no one position');
 
+# again and again, while both are written to: what follows the copy's snapshot is not taken for what the others have
+($code, $out, $err) = (0, '', '');
+my $busy = PostgreSQL::Test::Utils::tempdir() . '/busy.sql';
+append_to_file($busy, q{
+\set id random(1, 5000)
+UPDATE t1.orders SET v = v + 1 WHERE id = :id;
+UPDATE t2.orders SET v = v + 1 WHERE id = :id;
+});
+my $writers = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '60', '-f', $busy, '-p', $node->port, '-h', $node->host, 'postgres' ], '>', \$out, '2>', \$err);
+foreach (1 .. 8)
+{
+	sql(q{CALL streamhouse.resync_table('s', 't2.orders')});
+	$node->poll_query_until('postgres', q{SELECT state = 'streaming' FROM streamhouse.sync_tables WHERE source = 't2.orders'::regclass});
+}
+$writers->kill_kill;
+orders_are_right('when one has been copied while all are written to');
+
 # ---- columns ----
 
 sql(q{
