@@ -25,9 +25,12 @@ typedef struct SourcePositionRoutine
 
 	/*
 	 * The position up to which the table's sync has brought everything;
-	 * InvalidXLogRecPtr when no sync of this database fills it.
+	 * InvalidXLogRecPtr when no sync of this database does.
 	 */
 	XLogRecPtr	(*reached) (const char *name, const char *location);
+
+	/* How many syncs of this database fill the lake table. */
+	int			(*count_syncs) (const char *name, const char *location);
 } SourcePositionRoutine;
 
 /* NULL: no syncs. */

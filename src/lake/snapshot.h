@@ -28,8 +28,11 @@ typedef enum CommitKind
 #define SNAPSHOT_SYSTEM_PROPERTY "streamhouse.system-identifier"
 #define SNAPSHOT_TIMELINE_PROPERTY "streamhouse.timeline"
 
-/* Beside it, while the table is still being copied: the snapshot does not show all rows. */
+/* Beside it, while a source of the table is paused or being copied: from the position on the snapshot does not show all rows. */
 #define SNAPSHOT_PARTIAL_PROPERTY "streamhouse.partial"
+
+/* Beside it, where others may fill a part of the table. */
+#define SNAPSHOT_SHARED_PROPERTY "streamhouse.shared"
 
 typedef struct LakeSnapshot
 {

@@ -22,9 +22,11 @@ apply_commit_info(CommitInfo *info, const SyncRecord *sync, XLogRecPtr lsn, bool
 {
 	info->commit_user = sync->slot;
 	info->commit_identifier = (int64) lsn;
-	info->properties = lake_position_properties(sync, lsn, !shared);
+	info->properties = lake_position_properties(sync, lsn);
 	if (partial)
 		info->properties = lappend(info->properties, option_pair_make(SNAPSHOT_PARTIAL_PROPERTY, "true"));
+	if (shared)
+		info->properties = lappend(info->properties, option_pair_make(SNAPSHOT_SHARED_PROPERTY, "true"));
 	info->force = true;
 	info->unless_overwritten_since = 0;
 }
@@ -391,6 +393,16 @@ apply_record_counts(SyncStream *stream, bool all)
 	stream->monitor->in_transaction(record_all_counts, stream);
 }
 
+/* Where all sources have been copied the lake has what comes before the copies, however little the stream brought. */
+static void
+pass_copies(SyncTarget *target)
+{
+	ListCell   *cell;
+
+	foreach(cell, target->tables)
+		target->applied = Max(target->applied, ((SyncTable *) lfirst(cell))->record->base);
+}
+
 void
 apply_note_copied(SyncStream *stream)
 {
@@ -402,11 +414,13 @@ apply_note_copied(SyncStream *stream)
 	{
 		SyncTarget *target = lfirst(cell);
 
-		if (!target->partial || !target->copied)
+		if (target->partial != target->copied)
 			continue;
-		apply_commit_info(&info, stream->sync, target->applied, false, target->shared);
+		if (target->copied)
+			pass_copies(target);
+		apply_commit_info(&info, stream->sync, target->applied, !target->copied, target->shared);
 		target->snapshot_id = table_writer_commit(apply_writer(stream, target), &info);
-		target->partial = false;
+		target->partial = !target->copied;
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(stream->flush_context);

@@ -94,18 +94,19 @@ others_have_begun(const CopyTable *table)
 }
 
 /*
- * The position up to which the lake has what comes by the stream.  If there are other
- * sources it stays where it is: the table's own base is further on.
+ * The lake has what comes by the stream up to the copy's position.  If there are other sources that
+ * stays where it is: the table's own base is further on.  What readers find is
+ * whole up to where the lake was, whatever the table has missed since.
  */
-static XLogRecPtr
-stream_position(const CopyTable *table, const LakeTable *lake)
+static void
+set_position(const CopyTable *table, LakeTable *lake, CommitInfo *info)
 {
-	LakeSnapshot *newest;
+	bool		shared = table->record->shard != NULL;
+	LakeSnapshot *newest = snapshot_latest_of_user(lake->location, table->sync->slot, 0);
+	XLogRecPtr	there = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
 
-	if (table->record->shard == NULL || !others_have_begun(table))
-		return table->position;
-	newest = snapshot_latest_of_user(lake->location, table->sync->slot, 0);
-	return newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
+	apply_commit_info(info, table->sync, newest ? Min(there, table->position) : table->position, true, shared);
+	info->commit_identifier = (int64) (shared && others_have_begun(table) ? there : table->position);
 }
 
 static void
@@ -119,7 +120,7 @@ commit_empty(const CopyTable *table, LakeTable *lake)
 		table_writer_clear_partitions(writer, shared_target_condition(record, lake->schema));
 	else
 		table_writer_truncate(writer);
-	apply_commit_info(&info, table->sync, stream_position(table, lake), true, record->shard != NULL);
+	set_position(table, lake, &info);
 	info.properties = list_concat(info.properties, copy_base_properties(record));
 	(void) table_writer_commit(writer, &info);
 	table_writer_close(writer);

@@ -13,17 +13,15 @@
 #include "sync/lake_position.h"
 
 List *
-lake_position_properties(const SyncRecord *sync, XLogRecPtr lsn, bool whole)
+lake_position_properties(const SyncRecord *sync, XLogRecPtr lsn)
 {
 	const SourceHistory *source = sync->source_history;
 	uint64		system = source ? source->system_identifier : GetSystemIdentifier();
 	TimeLineID	timeline = source ? source->timeline : GetWALInsertionTimeLine();
-	List	   *properties = list_make2(option_pair_make(SNAPSHOT_SYSTEM_PROPERTY, psprintf(UINT64_FORMAT, system)),
-										option_pair_make(SNAPSHOT_TIMELINE_PROPERTY, psprintf("%u", timeline)));
 
-	if (whole)
-		properties = lcons(option_pair_make(SNAPSHOT_LSN_PROPERTY, psprintf("%X/%X", LSN_FORMAT_ARGS(lsn))), properties);
-	return properties;
+	return list_make3(option_pair_make(SNAPSHOT_LSN_PROPERTY, psprintf("%X/%X", LSN_FORMAT_ARGS(lsn))),
+					  option_pair_make(SNAPSHOT_SYSTEM_PROPERTY, psprintf(UINT64_FORMAT, system)),
+					  option_pair_make(SNAPSHOT_TIMELINE_PROPERTY, psprintf("%u", timeline)));
 }
 
 static SourceHistory *

@@ -26,10 +26,9 @@ typedef struct SourceHistory
 
 /*
  * Properties (OptionPair *) of a snapshot that has the source's transactions up to lsn.
- * whole: all that it has is as of there.  The source is this server, unless
- * sync->source_history says otherwise; here and below.
+ * The source is this server, unless sync->source_history says otherwise; here and below.
  */
-extern List *lake_position_properties(const SyncRecord *sync, XLogRecPtr lsn, bool whole);
+extern List *lake_position_properties(const SyncRecord *sync, XLogRecPtr lsn);
 
 /*
  * Does the source have all that the lake's tables have of the sync?  The

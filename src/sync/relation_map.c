@@ -156,9 +156,24 @@ find_target(RelationMap *map, const SyncTableRecord *record, const char *warehou
 	target->applied = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
 	target->snapshot_id = newest ? newest->id : 0;
 	target->partial = newest && snapshot_property(newest, SNAPSHOT_PARTIAL_PROPERTY) != NULL;
-	target->copied = true;
 	map->targets = lappend(map->targets, target);
 	return target;
+}
+
+/* Does the lake table have all rows of its sources?  They may be of no concern to the stream now. */
+static bool
+is_complete(const RelationMap *map, const SyncTableRecord *record)
+{
+	ListCell   *cell;
+
+	foreach(cell, map->sync->tables)
+	{
+		const SyncTableRecord *other = lfirst(cell);
+
+		if (!other->refused && (other->paused || !other->copied) && strcmp(other->lake_table, record->lake_table) == 0)
+			return false;
+	}
+	return true;
 }
 
 static void
@@ -174,7 +189,7 @@ open_table(RelationMap *map, SyncTable *table, const SyncTableRecord *record, co
 				 errmsg("columns of lake table \"%s\" have changed since sync \"%s\" was created", lake->name, map->sync->name),
 				 errhint("Drop the sync and the lake table, and create the sync again.")));
 
-	target->copied &= record->copied;
+	target->copied = is_complete(map, record);
 	target->shared = record->shard != NULL;
 	target->tables = lappend(target->tables, table);
 	memset(&table->pending, 0, sizeof(TableCounts));

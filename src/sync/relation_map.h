@@ -33,8 +33,8 @@ typedef struct SyncTarget
 	LakeTable  *lake;
 	XLogRecPtr	applied;		/* transactions that end here or before are in the lake */
 	int64		snapshot_id;	/* newest of the sync's, or 0 if it has expired */
-	bool		partial;		/* it was made while a table was being copied */
-	bool		copied;			/* all tables are */
+	bool		partial;		/* it lacks rows of a table that was being copied, or paused */
+	bool		copied;			/* all tables are, and none is paused */
 	bool		shared;			/* tables have a part of it each */
 
 	/* rows not yet in the lake */

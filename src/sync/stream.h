@@ -144,7 +144,7 @@ extern void apply_hold(SyncStream *stream);
 
 /*
  * The newest snapshots of tables whose copy has been finished since show all
- * rows; before the stream begins.
+ * rows, those of tables that lack rows since do not; before the stream begins.
  */
 extern void apply_note_copied(SyncStream *stream);
 

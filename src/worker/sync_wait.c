@@ -243,7 +243,7 @@ reached(const char *name, const char *location)
 	XLogRecPtr	visible = InvalidXLogRecPtr;
 	bool		copied;
 
-	if (list_length(syncs) != 1 || some_paused(linitial(syncs), &copied))
+	if (list_length(syncs) != 1 || some_paused(linitial(syncs), &copied) || !copied)
 		return InvalidXLogRecPtr;
 	sync = linitial(syncs);
 	LWLockAcquire(shared_state->lock, LW_SHARED);
@@ -254,9 +254,16 @@ reached(const char *name, const char *location)
 	return visible;
 }
 
+static int
+count_syncs(const char *name, const char *location)
+{
+	return list_length(syncs_of_lake_table(name, location));
+}
+
 static const SourcePositionRoutine routine = {
 	.refresh = refresh,
-	.reached = reached
+	.reached = reached,
+	.count_syncs = count_syncs
 };
 
 void

@@ -191,11 +191,59 @@ orders_are_right('when all have been copied again');
 
 sql(q{UPDATE t1.orders SET v = v + 1});
 is(sql(q{SET streamhouse.fresh_reads = on; SELECT sum(v) - (SELECT sum(v) FROM t1.orders) FROM lake.all_orders WHERE tenant = 't1'}), '0', 'a fresh read');
-my ($code, $out, $err) = $node->psql('postgres', q{SELECT set_config('streamhouse.as_of', 'lsn ' || confirmed_lsn, false) FROM streamhouse.sync_status; SELECT count(*) FROM lake.all_orders});
-like($err, qr/has no snapshot as of position .*It has no snapshot of which one sync has made all/s, 'there is no one position');
+
+# ---- positions ----
+
+my $cut_query = q{SELECT string_agg(concat_ws(' ', tenant, n, total), ', ' ORDER BY tenant) FROM (SELECT tenant, count(*) n, sum(v) total FROM %s t GROUP BY 1) t};
+my $all_orders = '(' . join(' UNION ALL ', map { "SELECT id, v, '$_' tenant FROM $_.orders" } @tenants) . ')';
+
+# Where the sync is, and what the sources have then.
+sub cut
+{
+	wait_for_sync($node, 's');
+	return [ split /\|/, sql(q{SELECT (SELECT confirmed_lsn FROM streamhouse.sync_status), (} . sprintf($cut_query, $all_orders) . ')') ];
+}
+
+sub as_of { return $node->psql('postgres', "SET streamhouse.as_of = 'lsn $_[0]'; " . sprintf($cut_query, 'lake.all_orders')) }
+
+sub cut_is_right
+{
+	my ($cut, $what) = @_;
+	my ($code, $out, $err) = as_of($cut->[0]);
+	is($err . $out, $cut->[1], $what);
+}
+
+sub cut_is_refused
+{
+	my ($position, $expected, $what) = @_;
+	my ($code, $out, $err) = as_of($position);
+	like($err . $out, $expected, $what);
+}
+
+my @cuts = map {
+	sql("BEGIN; UPDATE t1.orders SET v = v - $_ WHERE id = 100 + $_; INSERT INTO t2.orders (id, v) VALUES (50000 + $_, 0); UPDATE t3.orders SET v = v + $_ WHERE id = 100 + $_; COMMIT");
+	cut() } 1 .. 5;
+sql('CALL streamhouse.compact(\'lake.all_orders\')');
+cut_is_right($cuts[$_], "position $_ of all sources") for 0 .. 4;
+
+# while one is copied again, and is not begun for a transaction that runs
+my $running = IPC::Run::start([ 'psql', '-X', '-q', '-c', 'CREATE TABLE running ()', '-c', 'BEGIN; DROP TABLE running; SELECT pg_sleep(3)', '-c', 'COMMIT', $node->connstr('postgres') ]);
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3)' AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()});
+sql(q{CALL streamhouse.resync_table('s', 't2.orders')});
+$node->poll_query_until('postgres', q{SELECT state = 'copying' FROM streamhouse.sync_tables WHERE source = 't2.orders'::regclass});
+sql(q{UPDATE t1.orders SET v = v + 1 WHERE id = 101; DELETE FROM t2.orders WHERE id > 50000});
+my $during = sql('SELECT pg_current_wal_lsn()');
+$node->poll_query_until('postgres', "SELECT confirmed_lsn >= '$during' FROM streamhouse.sync_status");
+cut_is_refused($during, qr/was being copied, or paused, at position/, 'a position at which one is to be copied');
+$running->finish;
+push @cuts, cut();
+cut_is_right($cuts[5], 'when it is copied');
+cut_is_refused($during, qr/was being copied, or paused, at position/, 'that position shows nothing still');
+cut_is_right($cuts[$_], "position $_ of before shows what it has shown") for 0 .. 3;
+cut_is_refused('FFF/0', qr/may lack changes up to position/, 'a position that is not reached');
 
 # again and again, while both are written to: what follows the copy's snapshot is not taken for what the others have
-($code, $out, $err) = (0, '', '');
+my ($code, $out, $err) = (0, '', '');
 my $busy = PostgreSQL::Test::Utils::tempdir() . '/busy.sql';
 append_to_file($busy, q{
 \set id random(1, 5000)
@@ -255,10 +303,12 @@ $node->poll_query_until('postgres', q{SELECT state = 'paused' FROM streamhouse.s
 like(sql(q{SELECT error FROM streamhouse.sync_tables WHERE source = 't4.orders'::regclass}),
 	qr/Column "extra" would be STRING now, but is INT in the lake. It shares the lake table with others.*give the sources the same columns and call streamhouse.resync_table/s, 'another type');
 wait_for_sync($node, 's');
+cut_is_refused(sql('SELECT confirmed_lsn FROM streamhouse.sync_status'), qr/was being copied, or paused, at position/, 'which is paused, so there are no positions');
 same_as(q{SELECT id, v, note, third, tenant FROM lake.all_orders WHERE tenant = 't3'}, q{SELECT id, v, note, third, 't3'::text FROM t3.orders}, 'the others go on');
 sql(q{ALTER TABLE t4.orders ALTER extra TYPE int USING nullif(extra, 'x')::int; CALL streamhouse.resync_table('s', 't4.orders')});
 wait_for_sync($node, 's');
 same_as('SELECT id, v, note, extra, third, tenant FROM lake.all_orders', $columns, 'it is back');
+cut_is_right(cut(), 'with positions');
 
 # one leaves, and its rows stay
 sql(q{CREATE TABLE left_orders AS SELECT id, v FROM t3.orders; DROP TABLE t3.orders; UPDATE t1.orders SET v = 9});
@@ -307,7 +357,15 @@ wait_for_sync($node, $_) for qw(eu us);
 is(sql(q{SELECT string_agg(format('%s %s %s', region, n, gone), ', ' ORDER BY region) FROM (SELECT region, count(*) n, count(*) FILTER (WHERE deleted) gone FROM lake.items GROUP BY 1) t}),
 	'eu 100 99, us 100 0', 'each its own');
 is(sql(q{SET streamhouse.fresh_reads = on; SELECT count(*) FROM lake.items WHERE region = 'us'}), '100', 'a fresh read of all syncs');
+sub no_position
+{
+	my ($what) = @_;
+	my ($code, $out, $err) = $node->psql('postgres', q{SELECT set_config('streamhouse.as_of', 'lsn ' || confirmed_lsn, false) FROM streamhouse.sync_status WHERE name = 'eu'; SELECT count(*) FROM lake.items});
+	like($err, qr/"d.items" cannot be read as of a position of its source.*Several syncs fill it/s, $what);
+}
+no_position('two syncs have no position in common');
 sql(q{CALL streamhouse.drop_sync('us')});
+no_position('also when one of them is gone');
 ($code, $out, $err) = $node->psql('postgres', join_items('us', 'us', 'us'));
 like($err, qr/lake table "d.items" has rows of shard "us" that the sync did not write: remove them, or let the source have another shard/, 'rows of before');
 sql(q{DELETE FROM lake.items WHERE region = 'us'});
