@@ -34,6 +34,9 @@ typedef enum CommitKind
 /* Beside it, where others may fill a part of the table. */
 #define SNAPSHOT_SHARED_PROPERTY "streamhouse.shared"
 
+/* Of a snapshot with which one source of several begins anew: the position that its copy is of. */
+#define SNAPSHOT_COPIED_PROPERTY "streamhouse.copied-as-of"
+
 typedef struct LakeSnapshot
 {
 	int64		id;

@@ -106,6 +106,9 @@ set_position(const CopyTable *table, LakeTable *lake, CommitInfo *info)
 	XLogRecPtr	there = newest ? (XLogRecPtr) newest->commit_identifier : InvalidXLogRecPtr;
 
 	apply_commit_info(info, table->sync, newest ? Min(there, table->position) : table->position, true, shared);
+	if (shared)
+		info->properties = lappend(info->properties, option_pair_make(SNAPSHOT_COPIED_PROPERTY,
+																	  psprintf("%X/%X", LSN_FORMAT_ARGS(table->position))));
 	info->commit_identifier = (int64) (shared && others_have_begun(table) ? there : table->position);
 }
 

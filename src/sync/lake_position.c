@@ -7,7 +7,9 @@
 #include "access/timeline.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/pg_lsn.h"
 
 #include "lake/table.h"
 #include "sync/lake_position.h"
@@ -51,11 +53,10 @@ find_timeline(const SourceHistory *history, TimeLineID timeline)
 	return NULL;
 }
 
-/* What is wrong with a snapshot's position, or NULL. */
+/* What is wrong with a position in a snapshot, or NULL. */
 static char *
-position_problem(const LakeSnapshot *snapshot, const SourceHistory *history)
+position_problem(const LakeSnapshot *snapshot, XLogRecPtr lsn, const SourceHistory *history)
 {
-	XLogRecPtr	lsn = (XLogRecPtr) snapshot->commit_identifier;
 	const char *system = snapshot_property(snapshot, SNAPSHOT_SYSTEM_PROPERTY);
 	const char *timeline = snapshot_property(snapshot, SNAPSHOT_TIMELINE_PROPERTY);
 	const TimeLineHistoryEntry *entry;
@@ -75,13 +76,43 @@ position_problem(const LakeSnapshot *snapshot, const SourceHistory *history)
 	return NULL;
 }
 
+/*
+ * A source of a shared lake table may have begun anew since the newest position of the table as a whole,
+ * unless a snapshot shows all rows again.
+ */
+static char *
+copy_problem(const LakeTable *lake, const char *user, const SourceHistory *history)
+{
+	int64		id;
+
+	for (id = snapshot_latest_id(lake->location); id > 0; id--)
+	{
+		const LakeSnapshot *snapshot = snapshot_load(lake->location, id, true);
+		const char *copied;
+
+		CHECK_FOR_INTERRUPTS();
+		if (snapshot == NULL)
+			break;
+		if (strcmp(snapshot->commit_user, user) != 0)
+			continue;
+		copied = snapshot_property(snapshot, SNAPSHOT_COPIED_PROPERTY);
+		if (copied)
+			return position_problem(snapshot, DatumGetLSN(DirectFunctionCall1(pg_lsn_in, CStringGetDatum(copied))), history);
+		if (snapshot_property(snapshot, SNAPSHOT_PARTIAL_PROPERTY) == NULL)
+			break;
+	}
+	return NULL;
+}
+
 static char *
 table_problem(const SyncRecord *sync, const SyncTableRecord *record, const char *warehouse, const SourceHistory *history)
 {
 	LakeTable  *lake = lake_table_open(warehouse, sync->database, record->lake_table, true);
 	const LakeSnapshot *newest = lake ? snapshot_latest_of_user(lake->location, sync->slot, 0) : NULL;
-	char	   *problem = newest ? position_problem(newest, history) : NULL;
+	char	   *problem = newest ? position_problem(newest, (XLogRecPtr) newest->commit_identifier, history) : NULL;
 
+	if (newest && problem == NULL && record->shard)
+		problem = copy_problem(lake, sync->slot, history);
 	if (problem && sync->connection)
 		problem = psprintf("%s (the server is the source, %s)", problem, sync->remote);
 	return problem ? psprintf("lake table \"%s\" %s", lake->name, problem) : NULL;

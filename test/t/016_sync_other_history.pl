@@ -83,6 +83,43 @@ like(sync_lost($cold, 's', 'is ahead of this server'), qr/is ahead of this serve
 $cold->stop;
 $primary->start;
 
+# The same while one source of a shared lake table is being copied again, which leaves the position of the others where it is.
+$primary->safe_psql('postgres', q{
+	CREATE SCHEMA a; CREATE SCHEMA b;
+	CREATE TABLE a.part (id int PRIMARY KEY, v text);
+	CREATE TABLE b.part (id int PRIMARY KEY, v text);
+	INSERT INTO a.part VALUES (1, 'a');
+	INSERT INTO b.part SELECT i, md5(i::text) FROM generate_series(1, 200000) i;
+	CREATE PUBLICATION parts FOR TABLE a.part, b.part;
+	ALTER SYSTEM SET streamhouse.copy_chunk_size = '256kB';
+	SELECT pg_reload_conf();
+	CALL streamhouse.create_sync('parts', 'parts', 'lake', 'd', tables => '[{"source": "(.)\\\\..*", "table": "parts", "shard": {"s": "\\\\1"}}]');
+});
+wait_for_sync($primary, 'parts');
+$primary->stop;
+PostgreSQL::Test::RecursiveCopy::copypath($primary->data_dir, $primary->data_dir . '_before');
+$primary->start;
+wait_for_sync($primary, 'parts');
+my @begun = glob "$lake/d.db/parts/snapshot/snapshot-*";
+$primary->safe_psql('postgres', q{CALL streamhouse.resync_table('parts', 'b.part')});
+for (1 .. 10000)
+{
+	last if grep { slurp_file($_) =~ /"streamhouse.copied"/ } grep { my $file = $_; !grep { $_ eq $file } @begun } glob "$lake/d.db/parts/snapshot/snapshot-*";
+	select undef, undef, undef, 0.001;
+}
+$primary->stop('immediate');
+my $before = PostgreSQL::Test::Cluster->new('before');
+PostgreSQL::Test::RecursiveCopy::copypath($primary->data_dir . '_before', $before->data_dir);
+chmod 0700, $before->data_dir or die "$!";
+$before->append_conf('postgresql.conf', 'port = ' . $before->port . "\nunix_socket_directories = '" . $before->host . "'\narchive_mode = off\n");
+$before->start;
+like(sync_lost($before, 'parts', 'is ahead of this server'), qr/"d.parts" is ahead of this server/, 'a part of the lake table that is of later');
+$before->stop;
+$primary->start;
+wait_for_sync($primary, 'parts');
+is($primary->safe_psql('postgres', q{IMPORT FOREIGN SCHEMA d LIMIT TO (parts) FROM SERVER lake INTO lake; SELECT count(*) FROM lake.parts}), '200001', 'where it was begun it goes on');
+$primary->safe_psql('postgres', q{CALL streamhouse.drop_sync('parts'); DROP PUBLICATION parts; DROP SCHEMA a, b CASCADE});
+
 # A standby never runs workers; one that was promoted with all that the lake has lacks the slot before 17.
 $primary->backup('late');
 my $standby = restored('standby', 'late', has_streaming => 1);
@@ -97,6 +134,7 @@ $primary->stop;
 $standby->promote;
 $standby->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'streamhouse maintenance'});
 like(sync_lost($standby, 's', 'replication slot'), qr/replication slot/, 'a promoted standby has no slot');
+like(sync_error($standby, 's'), qr/its replication slot is not there any more.*resync_sync\('s'\) copies all tables again/, 'and tells the cure');
 $standby->safe_psql('postgres', q{CALL streamhouse.alter_sync('s', on_slot_loss => 'resync')});
 insert($standby, 211, 220);
 wait_for_sync($standby, 's');
