@@ -329,13 +329,18 @@ window_find(const ChunkReader *reader, uint64 offset, size_t length)
 	return reader->window->data + (offset - reader->window_start);
 }
 
-/* Read a new window from offset on, taking over what the old one has of it. */
+/*
+ * Move the window to offset, keeping what it has of the bytes from there on.
+ * It takes the place of the old one unless values point into that: memory that
+ * was just used is in the processor's cache, and costs no page faults.
+ */
 static void
 window_move(ChunkReader *reader, uint64 offset, size_t length)
 {
 	uint64		ahead = reader->stop > offset ? reader->stop - offset : 0;
 	size_t		total = Max(length, (size_t) Min(ahead, reader->ahead));
-	PageBuffer *window = buffer_take(&reader->windows, total);
+	bool		in_place = reader->window != NULL && !reader->window_used && reader->window->capacity >= total;
+	PageBuffer *window = in_place ? reader->window : buffer_take(&reader->windows, total);
 	size_t		kept = 0;
 
 	if (reader->window != NULL && offset >= reader->window_start &&
@@ -343,12 +348,13 @@ window_move(ChunkReader *reader, uint64 offset, size_t length)
 	{
 		kept = reader->window_start + reader->window_length - offset;
 		kept = Min(kept, total);
-		memcpy(window->data, reader->window->data + (offset - reader->window_start), kept);
+		memmove(window->data, reader->window->data + (offset - reader->window_start), kept);
 	}
 	if (total > kept)
 		parquet_file_read(reader->file, offset + kept, total - kept, window->data + kept);
 	memset(window->data + total, 0, READ_PADDING);
-	window_drop(reader);
+	if (!in_place)
+		window_drop(reader);
 	reader->window = window;
 	reader->window_start = offset;
 	reader->window_length = total;
