@@ -199,8 +199,8 @@ receive_truncate(SyncStream *stream, StringInfo in, XLogRecPtr lsn)
 }
 
 /*
- * A logical message, of the transaction or of none.  Where its record ends is not known: its own
- * end counts as right behind its start.  What a source with the extension says of its tables is for itself.
+ * A logical message, of the transaction or of none.  Its position is the end of its record, where that of a
+ * commit may begin.  What a source with the extension says of its tables is for itself.
  */
 static void
 receive_logical_message(SyncStream *stream, StringInfo in)
@@ -216,12 +216,12 @@ receive_logical_message(SyncStream *stream, StringInfo in)
 		return;
 	begin_local(stream);
 	old = transaction_enter_change(stream);
-	message_table_take(stream, transactional ? stream->remote->transaction : NULL, lsn, lsn + 1, prefix, content);
+	message_table_take(stream, transactional ? stream->remote->transaction : NULL, lsn, lsn, prefix, content);
 	transaction_leave_change(stream, old);
 	if (transactional)
 		return;
 	end_local(stream);
-	stream->remote->received = Max(stream->remote->received, lsn + 1);
+	stream->remote->received = Max(stream->remote->received, lsn);
 }
 
 /* What is done within a transaction. */
