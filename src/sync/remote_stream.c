@@ -578,11 +578,20 @@ publication_literal(const char *publication)
 	return literal.data;
 }
 
-static void
+/* False when the sync is to stop meanwhile. */
+static bool
 begin_replication(SyncStream *stream)
 {
 	RemoteStream *remote = stream->remote;
+	RemoteSlot	slot = wait_for_slot(stream, remote_session(stream->sync));
 
+	if (!stream->monitor->wanted())
+		return false;
+	remote->source_end = slot.source_end;
+	remote->received = Max(remote->received, slot.confirmed_lsn);
+	remote->confirmed = Max(remote->confirmed, slot.confirmed_lsn);
+	stream->visible = Max(stream->visible, slot.confirmed_lsn);
+	stream->monitor->reached(stream->visible, 0);
 	remote->connection = remote_connect(stream->sync, true);
 	remote->streams = may_stream(stream);
 	remote_copy_begin(remote->connection,
@@ -590,16 +599,17 @@ begin_replication(SyncStream *stream)
 							   quote_identifier(stream->sync->slot), remote->streams ? 2 : 1,
 							   publication_literal(stream->sync->publication), remote->streams ? ", streaming 'on'" : "",
 							   stream->sync->message_tables != NIL ? ", messages 'true'" : ""));
+	remote->asked = false;
 	remote->heard_at = GetCurrentTimestamp();
+	return true;
 }
 
-/* Transactions may be streamed that could not be before: the source begins anew where the lake is. */
 static void
-begin_anew(SyncStream *stream)
+end_replication(SyncStream *stream)
 {
-	remote_close(stream->remote->connection);
-	(void) wait_for_slot(stream, remote_session(stream->sync));
-	begin_replication(stream);
+	if (stream->remote->connection)
+		remote_close(stream->remote->connection);
+	stream->remote->connection = NULL;
 }
 
 /* ---- the loop ---- */
@@ -616,13 +626,16 @@ confirm_received(SyncStream *stream)
 		stream->monitor->reached(stream->visible, 0);
 	}
 	if (stream->visible >= remote->source_end)
+	{
 		stream->monitor->healthy();
+		stream->careful = false;
+	}
 	if (!stream->frozen)
 		remote->confirmed = Max(remote->confirmed, remote->received);
 }
 
 static void
-work(SyncStream *stream, bool active)
+work(SyncStream *stream)
 {
 	bool		awaited = stream->monitor->flush_request() > stream->visible;
 
@@ -635,9 +648,6 @@ work(SyncStream *stream, bool active)
 		{
 			confirm_received(stream);
 			apply_record_counts(stream, false);
-			stream->careful &= active;
-			if (!stream->remote->streams && may_stream(stream))
-				begin_anew(stream);
 		}
 	}
 	look(stream);
@@ -646,22 +656,25 @@ work(SyncStream *stream, bool active)
 		tell(stream, true);
 }
 
+/* Transactions may be streamed that could not be before: the source is to begin anew where the lake is. */
+static bool
+is_to_begin_anew(const SyncStream *stream)
+{
+	const RemoteStream *remote = stream->remote;
+
+	return !remote->streams && !remote->in_transaction && !stream->pending && may_stream(stream);
+}
+
 static void
 start(SyncStream *stream)
 {
 	RemoteStream *remote = palloc0(sizeof(RemoteStream));
-	RemoteSlot	slot;
 
 	stream->remote = remote;
 	stream->confirm = confirm;
 	streamed_prepare(stream);
 	remote->relations = remote_relations_create(stream->context);
 	remote->transaction = palloc0(sizeof(ReorderBufferTXN));
-	slot = wait_for_slot(stream, remote_session(stream->sync));
-	remote->source_end = slot.source_end;
-	remote->received = remote->confirmed = stream->visible = slot.confirmed_lsn;
-	stream->monitor->reached(stream->visible, 0);
-	begin_replication(stream);
 }
 
 void
@@ -673,10 +686,15 @@ remote_stream_run(SyncStream *stream)
 	remote = stream->remote;
 	while (stream->monitor->wanted())
 	{
-		bool		active = receive_available(stream);
+		bool		active;
 
-		work(stream, active);
-		if (!active)
+		if (remote->connection == NULL && !begin_replication(stream))
+			break;
+		active = receive_available(stream);
+		work(stream);
+		if (is_to_begin_anew(stream))
+			end_replication(stream);
+		else if (!active)
 			remote_wait(remote->connection, Max(stream_rest(stream, LONGEST_SLEEP_MS), 1));
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -685,6 +703,6 @@ remote_stream_run(SyncStream *stream)
 	if (stream->pending && !remote->in_transaction)
 		apply_flush(stream);
 	end_local(stream);
-	remote_close(remote->connection);
+	end_replication(stream);
 	apply_record_counts(stream, true);
 }

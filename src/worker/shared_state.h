@@ -77,6 +77,7 @@ typedef struct SyncState
 	XLogRecPtr	flush_request;	/* a session waits for this position: do not wait for the interval */
 	TimestampTz commit_time;	/* of the newest source transaction in the lake */
 	TimestampTz caught_up;		/* when all of the source's WAL was in the lake last; 0: not since the server's start */
+	bool		source_lost;	/* the error is one of the connection to the source: no transaction is at fault */
 	bool		careful;		/* commit each transaction by itself after the next start */
 	bool		awaits_standbys;	/* it gets no further before they do, see synchronized_standby_slots */
 	TransactionId whole;		/* to be decoded when it has committed, not while it runs; may have ended */

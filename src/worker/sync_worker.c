@@ -465,7 +465,7 @@ run_sync(const char *slot, SyncStream *stream, char **warehouse)
 	worker_fix_settings();
 	stream->context = worker_context;
 	stream->monitor = &monitor;
-	stream->careful = shared->error[0] != '\0' || shared->careful;
+	stream->careful = (shared->error[0] != '\0' && !shared->source_lost) || shared->careful;
 	stream->whole = shared->whole;
 	stream->sync = sync = load_sync(slot, warehouse);
 	if (sync == NULL)
@@ -522,6 +522,16 @@ error_explanation(const ErrorData *error)
 	return text.data;
 }
 
+/* Is it one of the connection, or of the server at its other end? */
+static bool
+is_of_source(const ErrorData *error)
+{
+	int			category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return category == ERRCODE_CONNECTION_EXCEPTION || category == ERRCODE_OPERATOR_INTERVENTION ||
+		error->sqlerrcode == ERRCODE_OBJECT_IN_USE;
+}
+
 static void
 report_failure(void)
 {
@@ -530,6 +540,7 @@ report_failure(void)
 	MemoryContextSwitchTo(TopMemoryContext);
 	error = CopyErrorData();
 	shared_error_set(shared->error, error->message, error_explanation(error));
+	shared->source_lost = is_of_source(error);
 	set_phase(SYNC_FAILING);
 	EmitErrorReport();
 }

@@ -56,7 +56,7 @@ sub failing
 sub slot { return sql("SELECT slot FROM streamhouse.sync WHERE name = 's'") }
 
 there(q{
-	CREATE TABLE item (id int PRIMARY KEY, v int);
+	CREATE TABLE item (id int PRIMARY KEY, v int, d date);
 	INSERT INTO item SELECT i, 0 FROM generate_series(1, 1000) i;
 	CREATE TABLE noise (t text);
 	CREATE PUBLICATION p FOR TABLE item;
@@ -85,6 +85,14 @@ signal_source('CONT');
 there('UPDATE item SET v = 1 WHERE id <= 100');
 settled('and goes on');
 
+# ---- what comes before a transaction at fault gets into the lake ----
+
+there("INSERT INTO item VALUES (5000, 1); INSERT INTO item VALUES (5001, 1, 'infinity'); INSERT INTO item VALUES (5002, 1)");
+failing('infinity', 'a value that the lake does not have');
+ok($node->poll_query_until('postgres', 'SELECT count(*) = 1 FROM lake.item WHERE id >= 5000'), 'what comes before is there');
+sql("CALL streamhouse.alter_sync('s', on_unrepresentable => 'null')");
+settled('and the rest, when it may be null');
+
 # ---- another connection ----
 
 my $other = connection_to($source, 'reader');
@@ -94,7 +102,7 @@ settled('another role');
 is(there("SELECT usename FROM pg_stat_replication"), 'reader', 'which is used');
 
 my $wrong = source_node('wrong');
-$wrong->safe_psql('postgres', 'CREATE TABLE item (id int PRIMARY KEY, v int); CREATE PUBLICATION p FOR TABLE item');
+$wrong->safe_psql('postgres', 'CREATE TABLE item (id int PRIMARY KEY, v int, d date); CREATE PUBLICATION p FOR TABLE item');
 sql("CALL streamhouse.alter_sync('s', connection => '" . connection_to($wrong) . "')");
 like(sync_lost($node, 's', 'system identifier'), qr/was filled by another server/, 'another server is noticed');
 sql("CALL streamhouse.alter_sync('s', connection => '$own')");

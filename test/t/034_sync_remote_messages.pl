@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use SyncNode;
 use Test::More;
 
-my ($node) = sync_node('lake', "wal_level = replica\n");
+my ($node, $lake) = sync_node('lake', "wal_level = replica\n");
 my $source = PostgreSQL::Test::Cluster->new('source');
 $source->init(allows_streaming => 'logical');
 $source->append_conf('postgresql.conf', "max_connections = 40\nlogical_decoding_work_mem = 64kB\n");
@@ -58,6 +58,20 @@ is(sql(q{SELECT prefix, left(encode(content, 'escape'), 8), length(content), tra
 	"outbox.order|one|3|t|t|t\noutbox.order|\\000\\377|2|t|t|t\noutbox.käse|xxxxxxxx|100000|t|t|t", 'messages of transactions that committed');
 is(sql(q{SELECT prefix, convert_from(content, 'UTF8'), transactional, _xid, _commit_time FROM lake.log}), 'log|at once|f||', 'one by itself');
 is(sql('SELECT v FROM lake.item'), '2', 'rows beside');
+
+# a commit right behind one, which goes to the lake by itself as ever after a failure
+chmod 0, "$lake/d.db/log";
+there("SELECT pg_logical_emit_message(true, 'log', 'in vain')");
+$node->poll_query_until('postgres', q{SELECT state = 'failing' FROM streamhouse.sync_status}) or die;
+there(q{
+	BEGIN;
+	SELECT pg_logical_emit_message(true, 'log', 'of the transaction');
+	SELECT pg_logical_emit_message(false, 'log', 'and then the commit');
+	COMMIT;
+});
+chmod 0755, "$lake/d.db/log";
+wait_for_sync($node, 's');
+is(sql(q{SELECT string_agg(convert_from(content, 'UTF8'), ', ' ORDER BY _lsn) FROM lake.log}), 'at once, in vain, of the transaction, and then the commit', 'a commit right behind a message');
 
 # a large transaction
 there(q{
