@@ -18,7 +18,7 @@ class Java:
     def __init__(self, classpath, warehouse):
         self.warehouse = warehouse
         self.process = subprocess.Popen(
-            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8",
+            ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx3g", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8",
              "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED",
              "-cp", classpath, "streamhouse.interop.Judge"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")

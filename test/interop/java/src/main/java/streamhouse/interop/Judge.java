@@ -1,7 +1,9 @@
 package streamhouse.interop;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectWriter;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
@@ -44,6 +46,7 @@ import org.apache.paimon.utils.JsonSerdeUtil;
  */
 public final class Judge {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectWriter ANSWERS = JSON.writer().without(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
 
     public static void main(String[] args) throws Exception {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -61,7 +64,9 @@ public final class Judge {
                 }
                 answer.put("error", t + (cause == t ? "" : " <- " + cause));
             }
-            out.println(JSON.writeValueAsString(answer));
+            // not as one string: a table's rows may be more than fit into memory twice
+            ANSWERS.writeValue(out, answer);
+            out.println();
         }
     }
 
