@@ -452,7 +452,7 @@ drop_remote_slot(const SyncRecord *sync, bool commits)
 	sync_catalog_set_enabled(sync->name, false);
 	worker_stop_sync_at_commit(sync->slot);
 	commit_now();
-	remote_slot_drop(sync);
+	sync_drop_slot(sync);
 }
 
 static void

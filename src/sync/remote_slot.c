@@ -58,8 +58,8 @@ remote_slot_create(const SyncRecord *sync)
 	remote_close(remote);
 }
 
-void
-remote_slot_drop(const SyncRecord *sync)
+static void
+drop_remote(const SyncRecord *sync)
 {
 	RemoteConnection *remote = remote_connect(sync, false);
 	TimestampTz start = GetCurrentTimestamp();
@@ -80,6 +80,15 @@ remote_slot_drop(const SyncRecord *sync)
 		slot = remote_slot_look(remote, sync->slot);
 	}
 	remote_close(remote);
+}
+
+void
+sync_drop_slot(const SyncRecord *sync)
+{
+	if (sync->connection)
+		drop_remote(sync);
+	else
+		sync_slot_drop(sync->slot);
 }
 
 /* The temporary slot goes with its connection. */

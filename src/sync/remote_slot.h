@@ -27,8 +27,8 @@ extern TransactionId remote_oldest_transaction(RemoteConnection *remote);
 /* Create it.  Waits for transactions that are running there. */
 extern void remote_slot_create(const SyncRecord *sync);
 
-/* Drop it if it is there; what still receives from it is waited for. */
-extern void remote_slot_drop(const SyncRecord *sync);
+/* Drop the sync's slot, there or on this server, if it is there; what still receives from it is waited for. */
+extern void sync_drop_slot(const SyncRecord *sync);
 
 /*
  * Begin a transaction on *holder with a snapshot that sees all transactions

@@ -264,15 +264,6 @@ slot_presence(const SyncRecord *sync)
 }
 
 static void
-drop_slot(const SyncRecord *sync)
-{
-	if (sync->connection)
-		remote_slot_drop(sync);
-	else
-		sync_slot_drop(sync->slot);
-}
-
-static void
 create_slot(const SyncRecord *sync)
 {
 	MemoryContext context = CurrentMemoryContext;
@@ -385,7 +376,7 @@ handle_slot_loss(const SyncRecord *sync, const char *reason)
 static void
 remake_slot(SyncRecord *sync)
 {
-	drop_slot(sync);
+	sync_drop_slot(sync);
 	make_slot(sync);
 }
 
@@ -397,7 +388,7 @@ static bool
 ensure_slot(SyncRecord *sync)
 {
 	if (sync->slot_made && sync->slot_dropped)
-		drop_slot(sync);
+		sync_drop_slot(sync);
 	switch (slot_presence(sync))
 	{
 		case SLOT_FOREIGN:
@@ -442,7 +433,7 @@ leave_source(const SyncRecord *sync)
 	gone = !worker_extension_exists() || sync_catalog_find_by_slot(sync->slot) == NULL;
 	worker_end_transaction(context);
 	if (gone)
-		drop_slot(sync);
+		sync_drop_slot(sync);
 }
 
 static void

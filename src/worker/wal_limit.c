@@ -44,15 +44,6 @@ ask_source(const SyncRecord *sync)
 	return slot.presence == SLOT_PRESENT ? (int64) (slot.source_end - slot.restart_lsn) : 0;
 }
 
-static void
-drop_slot(const SyncRecord *sync)
-{
-	if (sync->connection)
-		remote_slot_drop(sync);
-	else
-		sync_slot_drop(sync->slot);
-}
-
 /*
  * A worker that runs lets go of the slot and drops it, which is how it goes on when it may
  * copy all tables again (sync_worker.c); the row's lock keeps one from starting meanwhile.
@@ -67,7 +58,7 @@ give_up(const SyncRecord *sync, int64 retained)
 	if (sync->enabled)
 		worker_restart_sync_at_commit(sync->slot);
 	else
-		drop_slot(sync);
+		sync_drop_slot(sync);
 	ereport(WARNING,
 			(errmsg("gave up replication slot \"%s\" of sync \"%s\"", sync->slot, sync->name),
 			 errdetail_internal("%s", reason)));
