@@ -42,6 +42,7 @@ memory_file(BytesView bytes)
 	static FormatCounters counters;
 	OrcFile    *file = palloc0(sizeof(OrcFile));
 
+	file->memory = scan_memory_create();
 	file->path = "file";
 	file->tail = palloc0(bytes.length + ORC_PADDING);
 	memcpy(file->tail, bytes.data, bytes.length);

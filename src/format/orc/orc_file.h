@@ -7,6 +7,7 @@
 
 #include "format/codec.h"
 #include "format/format.h"
+#include "storage/scan_memory.h"
 
 #ifdef WORDS_BIGENDIAN
 #error "reading ORC needs a little-endian machine"
@@ -27,6 +28,7 @@ typedef struct OrcFile
 	Codec		codec;
 	uint32		block_bytes;	/* a chunk has at most, decompressed */
 	FormatCounters *counters;	/* never NULL */
+	ScanMemory *memory;			/* for its streams, as long as it is open */
 } OrcFile;
 
 /* What a decoder names in errors. */

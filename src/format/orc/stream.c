@@ -34,10 +34,8 @@ stream_init(OrcStream *stream, OrcFile *file, const OrcPlace *place, size_t wind
 void
 stream_free(OrcStream *stream)
 {
-	if (stream->window != NULL)
-		pfree(stream->window);
-	if (stream->block != NULL)
-		pfree(stream->block);
+	scan_memory_give(stream->window);
+	scan_memory_give(stream->block);
 	if (stream->bridge != NULL)
 		pfree(stream->bridge);
 }
@@ -71,13 +69,12 @@ enlarge_window(OrcStream *stream, size_t capacity, const char *kept, size_t kept
 	char	   *window = stream->window;
 
 	if (capacity > stream->window_capacity)
-		window = MemoryContextAllocHuge(stream->context, capacity + ORC_PADDING);
+		window = scan_memory_take(stream->file->memory, capacity + ORC_PADDING);
 	if (kept_length > 0)
 		memmove(window, kept, kept_length);
 	if (window == stream->window)
 		return;
-	if (stream->window != NULL)
-		pfree(stream->window);
+	scan_memory_give(stream->window);
 	stream->window = window;
 	stream->window_capacity = capacity;
 }
@@ -124,7 +121,7 @@ decompress_chunk(OrcStream *stream, const uint8 *bytes, size_t length)
 
 	if (stream->block == NULL)
 	{
-		stream->block = MemoryContextAllocHuge(stream->context, (size_t) file->block_bytes + ORC_PADDING);
+		stream->block = scan_memory_take(file->memory, (size_t) file->block_bytes + ORC_PADDING);
 		memset(stream->block + file->block_bytes, 0, ORC_PADDING);
 	}
 	if (!codec_decompress_within(file->codec, bytes, length, stream->block, file->block_bytes, &block_length))

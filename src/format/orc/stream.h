@@ -17,7 +17,7 @@ typedef struct OrcStream
 {
 	OrcFile    *file;
 	const OrcPlace *place;
-	MemoryContext context;		/* for the buffers, which serve one stripe after another */
+	MemoryContext context;		/* for bytes in two chunks; buffers are the file's, and serve one stripe after another */
 	size_t		window_bytes;	/* to read at once, at most */
 	size_t		ahead;			/* to read next: little after a jump, then more */
 	uint64		start;			/* in the file */
@@ -37,7 +37,7 @@ typedef struct OrcStream
 	uint8	   *bridge;			/* bytes that lie in two chunks */
 } OrcStream;
 
-/* Once for a stream that each stripe has; buffers come to lie in CurrentMemoryContext. */
+/* Once for a stream that each stripe has; what it needs comes to lie in CurrentMemoryContext, and in the file's memory. */
 extern void stream_init(OrcStream *stream, OrcFile *file, const OrcPlace *place, size_t window_bytes);
 
 /* Free its buffers. */

@@ -361,6 +361,7 @@ tail_read(OrcTail *tail, OrcFile *file, StorageFile *storage, uint64 size, Forma
 	file->storage = storage;
 	file->path = storage_file_path(storage);
 	file->counters = counters;
+	file->memory = scan_memory_create();
 	if (size == 0)
 		size = storage_file_size(storage);
 	if (size < 2 * MAGIC_BYTES + 1)

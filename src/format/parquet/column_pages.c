@@ -107,12 +107,16 @@ column_end_group(ParquetColumn *column)
 	if (column->opened)
 	{
 		leave_page(column);
+		if (column->dictionary_page != NULL)
+			chunk_reader_give_page(&column->pages, column->dictionary_page);
 		chunk_reader_close(&column->pages);
 	}
 	if (column->offsets != NULL)
 		column->file->counters->pages_skipped += column->offsets->npages - column->next_page;
 	column->offsets = NULL;
+	scan_memory_give(column->dictionary);
 	column->dictionary = NULL;
+	column->dictionary_page = NULL;
 	column->dictionary_size = 0;
 	column->opened = false;
 	column->next_page = 0;
@@ -129,7 +133,7 @@ column_new_batch(ParquetColumn *column)
 
 /* ---- the dictionary ---- */
 
-/* All values, converted once; bytes are views into the page, which stays. */
+/* All values, converted once; bytes are views into data, which stays. */
 static void
 decode_dictionary(ParquetColumn *column, const uint8 *data, size_t length, int32 count)
 {
@@ -143,7 +147,9 @@ decode_dictionary(ParquetColumn *column, const uint8 *data, size_t length, int32
 	if ((uint64) count > (uint64) length * (values.type == PARQUET_BOOLEAN ? 8 : 1) /
 		(values.type == PARQUET_BYTE_ARRAY ? sizeof(uint32) : values.width))
 		column_damaged(column, "Its dictionary ends before all of its values.");
-	out = palloc_extended(Max((size_t) count, 1) * size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	out = scan_memory_take(column->file->memory, Max((size_t) count, 1) * size);
+	/* nulls have code 0, which is looked at even where no value has one */
+	memset(out, 0, size);
 	column->dictionary = out;
 	column->dictionary_size = count;
 	column->dictionary_id = vector_new_dictionary_id();
@@ -169,16 +175,22 @@ load_dictionary(ParquetColumn *column)
 	PageHeader *header = &column->header;
 	MemoryContext old = MemoryContextSwitchTo(column->group_context);
 	PageBody	body;
-	uint8	   *data;
+	uint8	   *copy;
 
 	if (header->encoding != PARQUET_PLAIN && header->encoding != PARQUET_PLAIN_DICTIONARY)
 		column_damaged(column, "Its dictionary has an encoding that dictionaries cannot have.");
 	page_read_body(&column->pages, header, &body);
 	partial_need(body.partial, body.values + body.length);
-	data = palloc_extended(body.length + READ_PADDING, MCXT_ALLOC_HUGE);
-	memcpy(data, body.values, body.length);
-	memset(data + body.length, 0, READ_PADDING);
-	decode_dictionary(column, data, body.length, header->num_values);
+	column->dictionary_page = chunk_reader_keep_page(&column->pages, &body);
+	/* a page in the cache stays as long as the row group is read, one in the window does not */
+	if (column->dictionary_page == NULL && body.partial == NULL)
+	{
+		copy = palloc_extended(body.length + READ_PADDING, MCXT_ALLOC_HUGE);
+		memcpy(copy, body.values, body.length);
+		memset(copy + body.length, 0, READ_PADDING);
+		body.values = copy;
+	}
+	decode_dictionary(column, body.values, body.length, header->num_values);
 	MemoryContextSwitchTo(old);
 }
 

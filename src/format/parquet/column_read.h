@@ -43,6 +43,7 @@ typedef struct ParquetColumn
 	OffsetIndex *offsets;		/* NULL: not read, or none */
 	int			next_page;		/* number of the page after the current one */
 	void	   *dictionary;		/* in the wanted form; NULL: none */
+	PageBuffer *dictionary_page;	/* what it points into, if that is a buffer */
 	int32		dictionary_size;
 	uint64		dictionary_id;
 

@@ -151,6 +151,7 @@ parquet_file_open(ParquetFile *file, StorageFile *storage, uint64 size, FormatCo
 	file->storage = storage;
 	file->path = storage_file_path(storage);
 	file->counters = counters;
+	file->memory = scan_memory_create();
 	if (size == 0)
 		size = storage_file_size(storage);
 	if (size < MAGIC_BYTES + TRAILER_BYTES)

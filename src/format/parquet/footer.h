@@ -6,6 +6,7 @@
 #define STREAMHOUSE_PARQUET_FOOTER_H
 
 #include "format/format.h"
+#include "storage/scan_memory.h"
 
 /* Decoders may load this many bytes from behind the end of what they decode. */
 #define READ_PADDING 16
@@ -19,6 +20,7 @@ typedef struct ParquetFile
 	uint64		tail_start;
 	const struct ParquetMetadata *metadata; /* shared by those who have the file open */
 	FormatCounters *counters;	/* never NULL */
+	ScanMemory *memory;			/* for its pages, as long as it is open */
 } ParquetFile;
 
 /* Read the end of a file and its metadata; size 0: ask the storage. */

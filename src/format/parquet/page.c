@@ -28,10 +28,10 @@ buffer_take(BufferPool *pool, size_t size)
 	if (buffer != NULL && buffer->capacity >= size)
 		return buffer;
 	if (buffer != NULL)
-		pfree(buffer);
+		scan_memory_give(buffer);
 	/* some more than asked for, as the next page is about as large */
 	size += size / 8;
-	buffer = MemoryContextAlloc(pool->context, offsetof(PageBuffer, data) + size + READ_PADDING);
+	buffer = scan_memory_take(pool->memory, offsetof(PageBuffer, data) + size + READ_PADDING);
 	buffer->next = NULL;
 	buffer->capacity = size;
 	memset(buffer->data + size, 0, READ_PADDING);
@@ -55,11 +55,11 @@ buffer_recycle(BufferPool *pool, PageBuffer *buffer)
 
 	if (spare != NULL && spare->capacity >= buffer->capacity)
 	{
-		pfree(buffer);
+		scan_memory_give(buffer);
 		return;
 	}
 	if (spare != NULL)
-		pfree(spare);
+		scan_memory_give(spare);
 	buffer->next = NULL;
 	pool->spare = buffer;
 }
@@ -232,7 +232,7 @@ chunk_reader_init(ChunkReader *reader, ParquetFile *file, const char *column, si
 	reader->file = file;
 	reader->column = column;
 	reader->window_bytes = window_bytes;
-	reader->windows.context = reader->pages.context = CurrentMemoryContext;
+	reader->windows.memory = reader->pages.memory = file->memory;
 }
 
 static Codec
@@ -461,6 +461,23 @@ fetch_body(ChunkReader *reader, const PageHeader *header, PageBody *body)
 	else
 		reader->window_used = true;
 	reader->position += header->compressed_size;
+}
+
+PageBuffer *
+chunk_reader_keep_page(ChunkReader *reader, const PageBody *body)
+{
+	PageBuffer *page = reader->page;
+
+	if (page == NULL || body->values != (const uint8 *) page->data)
+		return NULL;
+	reader->page = NULL;
+	return page;
+}
+
+void
+chunk_reader_give_page(ChunkReader *reader, PageBuffer *page)
+{
+	buffer_recycle(&reader->pages, page);
 }
 
 void

@@ -22,7 +22,7 @@ typedef struct PageBuffer
 
 typedef struct BufferPool
 {
-	MemoryContext context;
+	ScanMemory *memory;
 	PageBuffer *spare;
 	PageBuffer *retired;		/* released, but perhaps still pointed into */
 } BufferPool;
@@ -93,6 +93,13 @@ extern void chunk_reader_init(ChunkReader *reader, ParquetFile *file, const char
 
 /* Begin a chunk; checks what its metadata says. */
 extern void chunk_reader_open(ChunkReader *reader, const ParquetChunk *chunk);
+
+/*
+ * The body of the current page, which the caller has just read and which values may point into from now on, until it is
+ * given back; NULL if it does not lie in a buffer of its own.
+ */
+extern PageBuffer *chunk_reader_keep_page(ChunkReader *reader, const PageBody *body);
+extern void chunk_reader_give_page(ChunkReader *reader, PageBuffer *page);
 
 /* Let go of its memory, when no values of it are needed any more. */
 extern void chunk_reader_close(ChunkReader *reader);

@@ -16,7 +16,7 @@
 #include "utils/memutils.h"
 
 /* Of all columns together, and of one. */
-#define WINDOW_BUDGET_BYTES (64 * 1024 * 1024)
+#define WINDOW_BUDGET_BYTES (8 * 1024 * 1024)
 #define MIN_WINDOW_BYTES (512 * 1024)
 #define MAX_WINDOW_BYTES (1024 * 1024)
 
