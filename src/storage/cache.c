@@ -56,19 +56,10 @@ typedef struct CacheUse
 
 int			cache_limit = 0;
 
-static dlist_head buckets[BUCKETS];
+static dlist_head buckets[BUCKETS];	/* zeros are empty lists */
 static CacheList large_pages = {DLIST_STATIC_INIT(large_pages.entries)};
 static CacheList others = {DLIST_STATIC_INIT(others.entries)};
-static bool initialized = false;
 static int64 hits[CACHE_KINDS];
-
-static void
-initialize(void)
-{
-	for (int i = 0; i < BUCKETS; i++)
-		dlist_init(&buckets[i]);
-	initialized = true;
-}
 
 static uint32
 hash_key(CacheKind kind, const char *path, int64 size)
@@ -83,8 +74,6 @@ find_entry(CacheKind kind, const char *path, int64 size, uint32 hash)
 {
 	dlist_iter	iter;
 
-	if (!initialized)
-		initialize();
 	dlist_foreach(iter, &buckets[hash % BUCKETS])
 	{
 		CacheEntry *entry = dlist_container(CacheEntry, by_key, iter.cur);

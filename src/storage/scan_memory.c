@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "lib/ilist.h"
+#include "port/pg_bitutils.h"
 #include "storage/scan_memory.h"
 #include "utils/memutils.h"
 
@@ -83,6 +84,15 @@ scan_memory_create(void)
 	return memory;
 }
 
+/* Sizes differ a little from page to page; with steps from a quarter to an eighth of them, the next one fits. */
+static size_t
+round_size(size_t size)
+{
+	size_t		step = ((size_t) 1 << pg_leftmost_one_pos64(size)) / 4;
+
+	return (size + step - 1) / step * step;
+}
+
 /* The smallest that is large enough, but none so large that most of it would lie idle; NULL if there is none. */
 static Piece *
 find_idle(size_t size)
@@ -112,6 +122,8 @@ scan_memory_take(ScanMemory *memory, size_t size)
 		forget_idle(piece);
 	else
 	{
+		if (size >= SMALLEST_KEPT)
+			size = round_size(size);
 		piece = MemoryContextAllocHuge(pieces_context, PIECE_HEADER + size);
 		piece->capacity = size;
 	}

@@ -182,7 +182,7 @@ load_dictionary(ParquetColumn *column)
 	page_read_body(&column->pages, header, &body);
 	partial_need(body.partial, body.values + body.length);
 	column->dictionary_page = chunk_reader_keep_page(&column->pages, &body);
-	/* a page in the cache stays as long as the row group is read, one in the window does not */
+	/* a page in the cache stays as long as the row group is read, others do not */
 	if (column->dictionary_page == NULL && body.partial == NULL)
 	{
 		copy = palloc_extended(body.length + READ_PADDING, MCXT_ALLOC_HUGE);
@@ -464,6 +464,8 @@ column_load_page(ParquetColumn *column)
 		init_codes(column, &body);
 	else
 		init_values(column, &body);
+	/* strings are views into the page, all else is copied out of it */
+	column->pages.page_used = column->wanted != NULL && column->wanted->physical == PHYSICAL_BYTES && !column->is_coded;
 	MemoryContextSwitchTo(old);
 	column->loaded = true;
 	column->row = column->page_start;

@@ -11,11 +11,12 @@
 #include "format/parquet/page.h"
 #include "utils/memutils.h"
 
-/* Page headers are much smaller; with statistics of long strings they grow. */
-#define HEADER_BYTES (256 * 1024)
+/* Page headers are smaller; with statistics of long strings they grow. */
+#define HEADER_BYTES 1024
+#define MAX_HEADER_BYTES (256 * 1024)
 #define MAX_PAGE_BYTES (MaxAllocSize / 2)
 #define CHUNK_SLACK_BYTES 100	/* old writers left their dictionary's header out of a chunk's length */
-#define JUMP_WINDOW_BYTES HEADER_BYTES	/* read after a jump, when more jumps are likely */
+#define JUMP_WINDOW_BYTES (256 * 1024)	/* read after a jump, when more jumps are likely */
 
 /* ---- buffers ---- */
 
@@ -29,8 +30,6 @@ buffer_take(BufferPool *pool, size_t size)
 		return buffer;
 	if (buffer != NULL)
 		scan_memory_give(buffer);
-	/* some more than asked for, as the next page is about as large */
-	size += size / 8;
 	buffer = scan_memory_take(pool->memory, offsetof(PageBuffer, data) + size + READ_PADDING);
 	buffer->next = NULL;
 	buffer->capacity = size;
@@ -163,7 +162,7 @@ parse_page_header_v2(ThriftReader *thrift, ThriftType type, PageHeader *header)
 }
 
 static void
-parse_header(ThriftReader *thrift, PageHeader *header)
+parse_fields(ThriftReader *thrift, PageHeader *header)
 {
 	int16		saved = thrift_struct_begin(thrift);
 	int16		id;
@@ -376,13 +375,24 @@ chunk_bytes(ChunkReader *reader, uint64 offset, size_t length)
 	return bytes;
 }
 
+/* Read the header at the position from so many bytes; returns its length, 0 if they are only a part of it. */
+static size_t
+parse_header(ChunkReader *reader, size_t length, bool is_part, PageHeader *header)
+{
+	const char *bytes = chunk_bytes(reader, reader->position, length);
+	ThriftReader thrift;
+
+	thrift_read_init(&thrift, bytes, length, reader->file->path);
+	thrift.is_part = is_part;
+	parse_fields(&thrift, header);
+	return thrift.ran_out ? 0 : (const char *) thrift.cursor - bytes;
+}
+
 bool
 page_header_next(ChunkReader *reader, PageHeader *header)
 {
 	uint64		left = reader->end - reader->position;
-	size_t		length = (size_t) Min(left, HEADER_BYTES);
-	ThriftReader thrift;
-	const char *bytes;
+	size_t		length;
 
 	if (left == 0)
 		return false;
@@ -393,13 +403,13 @@ page_header_next(ChunkReader *reader, PageHeader *header)
 		reader->position = reader->kept->body;
 		return true;
 	}
-	/* a header lies before stop, like its page; only a long one reads beyond */
+	/* a header lies before stop, like its page; only one behind it reads beyond */
 	if (reader->stop > reader->position)
-		length = (size_t) Min((uint64) length, reader->stop - reader->position);
-	bytes = chunk_bytes(reader, reader->position, length);
-	thrift_read_init(&thrift, bytes, length, reader->file->path);
-	parse_header(&thrift, header);
-	reader->position += (const char *) thrift.cursor - bytes;
+		left = Min(left, reader->stop - reader->position);
+	length = parse_header(reader, Min(left, HEADER_BYTES), left > HEADER_BYTES, header);
+	if (length == 0)
+		length = parse_header(reader, Min(left, MAX_HEADER_BYTES), false, header);
+	reader->position += length;
 	check_header(reader, header);
 	return true;
 }
@@ -422,8 +432,12 @@ check_crc(const ChunkReader *reader, const PageHeader *header, const char *bytes
 static const uint8 *
 decompress(ChunkReader *reader, const uint8 *bytes, size_t length, size_t target_length)
 {
-	buffer_release(&reader->pages, reader->page);
+	if (reader->page_used)
+		buffer_release(&reader->pages, reader->page);
+	else if (reader->page != NULL)
+		buffer_recycle(&reader->pages, reader->page);
 	reader->page = NULL;
+	reader->page_used = false;
 	reader->page = buffer_take(&reader->pages, Max(target_length, 1));
 	if (target_length > 0 &&
 		!codec_decompress(reader->codec, bytes, length, reader->page->data, target_length))
@@ -468,7 +482,8 @@ chunk_reader_keep_page(ChunkReader *reader, const PageBody *body)
 {
 	PageBuffer *page = reader->page;
 
-	if (page == NULL || body->values != (const uint8 *) page->data)
+	/* a large buffer is for large pages */
+	if (page == NULL || body->values != (const uint8 *) page->data || page->capacity / 2 > body->length)
 		return NULL;
 	reader->page = NULL;
 	return page;

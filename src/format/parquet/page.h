@@ -82,6 +82,7 @@ typedef struct ChunkReader
 	size_t		window_length;
 	BufferPool	pages;
 	PageBuffer *page;			/* the current page, decompressed */
+	bool		page_used;		/* values may point into it; its user says so */
 	MemoryContext keep_context; /* pages are taken from the cache, and put there, for as long; NULL: they are not */
 	uint64		page_place;		/* of the current page's header */
 	struct KeptPage *kept;		/* the current page in the cache, NULL: it was not there */
@@ -96,7 +97,7 @@ extern void chunk_reader_open(ChunkReader *reader, const ParquetChunk *chunk);
 
 /*
  * The body of the current page, which the caller has just read and which values may point into from now on, until it is
- * given back; NULL if it does not lie in a buffer of its own.
+ * given back; NULL if it does not lie in a buffer of about its size.
  */
 extern PageBuffer *chunk_reader_keep_page(ChunkReader *reader, const PageBody *body);
 extern void chunk_reader_give_page(ChunkReader *reader, PageBuffer *page);

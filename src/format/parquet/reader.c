@@ -17,8 +17,8 @@
 
 /* Of all columns together, and of one. */
 #define WINDOW_BUDGET_BYTES (8 * 1024 * 1024)
-#define MIN_WINDOW_BYTES (512 * 1024)
-#define MAX_WINDOW_BYTES (1024 * 1024)
+#define MIN_WINDOW_BYTES (256 * 1024)
+#define MAX_WINDOW_BYTES (512 * 1024)
 
 /* Batches of long strings or arrays have fewer rows, so that they do not take more than about this. */
 #define BATCH_BYTES (32 * 1024 * 1024)

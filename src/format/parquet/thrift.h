@@ -36,6 +36,8 @@ typedef struct ThriftReader
 	const char *path;			/* for errors */
 	int			depth;			/* of nested structs, bounded */
 	int16		last_field;		/* within the struct being read */
+	bool		is_part;		/* there may be more behind the end: that it comes too early is no ERROR, but */
+	bool		ran_out;		/* ... this; what is read then is zeros */
 } ThriftReader;
 
 extern void thrift_read_init(ThriftReader *reader, const void *data, size_t length, const char *path);

@@ -28,13 +28,27 @@ thrift_read_init(ThriftReader *reader, const void *data, size_t length, const ch
 	reader->path = path;
 	reader->depth = 0;
 	reader->last_field = 0;
+	reader->is_part = reader->ran_out = false;
+}
+
+/* Something goes beyond the end; zeros are fields that end structures, and lists and strings without anything. */
+static void
+run_out(ThriftReader *reader, const char *what)
+{
+	if (!reader->is_part)
+		thrift_damaged(reader, what);
+	reader->ran_out = true;
+	reader->cursor = reader->end;
 }
 
 static uint8
 read_raw_byte(ThriftReader *reader)
 {
 	if (reader->cursor >= reader->end)
-		thrift_damaged(reader, "A structure ends before all of its fields were read.");
+	{
+		run_out(reader, "A structure ends before all of its fields were read.");
+		return 0;
+	}
 	return *reader->cursor++;
 }
 
@@ -144,8 +158,13 @@ thrift_read_binary(ThriftReader *reader, uint32 *length)
 	uint64		value = read_varint(reader);
 	const char *data = (const char *) reader->cursor;
 
-	if (value > (uint64) (reader->end - reader->cursor) || value > PG_INT32_MAX)
-		thrift_damaged(reader, "A string is longer than what is left.");
+	if (value > PG_INT32_MAX)
+		thrift_damaged(reader, "A string is longer than 2 GB.");
+	if (value > (uint64) (reader->end - reader->cursor))
+	{
+		run_out(reader, "A string is longer than what is left.");
+		value = 0;
+	}
 	*length = (uint32) value;
 	reader->cursor += value;
 	return data;
@@ -167,13 +186,18 @@ thrift_read_list(ThriftReader *reader, ThriftType *element)
 	uint64		count = header >> 4;
 
 	*element = (ThriftType) (header & 0x0f);
+	if (reader->ran_out)
+		return 0;
 	if (*element == THRIFT_STOP || *element > THRIFT_UUID)
 		thrift_damaged(reader, "A list has elements of an unknown type.");
 	if (count == 15)
 		count = read_varint(reader);
 	/* every element takes a byte at least */
 	if (count > (uint64) (reader->end - reader->cursor))
-		thrift_damaged(reader, "A list is longer than what is left.");
+	{
+		run_out(reader, "A list is longer than what is left.");
+		return 0;
+	}
 	return (uint32) count;
 }
 
@@ -181,8 +205,9 @@ static void
 skip_bytes(ThriftReader *reader, int count)
 {
 	if (reader->end - reader->cursor < count)
-		thrift_damaged(reader, "A structure ends before all of its fields were read.");
-	reader->cursor += count;
+		run_out(reader, "A structure ends before all of its fields were read.");
+	else
+		reader->cursor += count;
 }
 
 /* An element of a list or map: there a boolean takes a byte. */
@@ -215,8 +240,8 @@ skip_map(ThriftReader *reader)
 		return;
 	types = read_raw_byte(reader);
 	if (count > (uint64) (reader->end - reader->cursor))
-		thrift_damaged(reader, "A map is longer than what is left.");
-	while (count-- > 0)
+		run_out(reader, "A map is longer than what is left.");
+	while (count-- > 0 && !reader->ran_out)
 	{
 		skip_element(reader, (ThriftType) (types >> 4));
 		skip_element(reader, (ThriftType) (types & 0x0f));
