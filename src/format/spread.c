@@ -11,11 +11,31 @@ typedef struct Wide
 	uint64		halves[2];
 } Wide;
 
+/* Most often few values are null, so eight rows at once often have none. */
 #define SPREAD(type) \
 	do { \
 		const type *from = dense; \
 		type	   *to = out; \
-		for (int i = 0; i < count; i++) \
+		int			i = 0; \
+		for (; i + 8 <= count; i += 8) \
+		{ \
+			uint64		eight; \
+			memcpy(&eight, nulls + i, sizeof(eight)); \
+			if (eight == 0) \
+			{ \
+				memcpy(to + i, from, 8 * sizeof(type)); \
+				from += 8; \
+			} \
+			else \
+			{ \
+				for (int k = i; k < i + 8; k++) \
+				{ \
+					to[k] = *from; \
+					from += !nulls[k]; \
+				} \
+			} \
+		} \
+		for (; i < count; i++) \
 		{ \
 			to[i] = *from; \
 			from += !nulls[i]; \

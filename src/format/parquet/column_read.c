@@ -108,12 +108,14 @@ static void
 read_codes(ParquetColumn *column, int count, int present, const bool *nulls, int32 *out)
 {
 	int32	   *dense = present < count ? column->scratch->codes : out;
-	uint32		largest = 0;
+	int32		last = column->dictionary_size - 1;
+	int32		outside = 0;
 
 	rle_read(&column->codes, present, dense);
+	/* negative if one of them is or is behind the last: what vectors of all processors can do */
 	for (int i = 0; i < present; i++)
-		largest = Max(largest, (uint32) dense[i]);
-	if (present > 0 && largest >= (uint32) column->dictionary_size)
+		outside |= dense[i] | (last - dense[i]);
+	if (outside < 0)
 		column_damaged(column, "A value is not in the dictionary.");
 	if (present < count)
 	{
