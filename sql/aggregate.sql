@@ -71,6 +71,45 @@ SELECT rows, same FROM agg.compare('SELECT id FROM $t ORDER BY other, id LIMIT 5
 SELECT * FROM agg.compare('SELECT id FROM $t ORDER BY id % 3, id LIMIT 5');
 SELECT * FROM agg.compare('SELECT small FROM $t ORDER BY small FETCH FIRST 3 ROWS WITH TIES');
 
+-- in every order of every type, with values that begin alike, ties, nulls, NaN and both zeros, over several batches
+CREATE FOREIGN TABLE agg.orders (id int, small smallint, big bigint, price numeric(10,2), wide numeric(38,6), r real, f double precision,
+	word text COLLATE "C", raw bytea, day date, at timestamp(3), fine timestamp(6), flag boolean) SERVER lake;
+INSERT INTO agg.orders SELECT i, (k % 5 - 2)::smallint, CASE WHEN k % 7 > 0 THEN (k - 3000) * 3000000000 END, CASE WHEN k % 11 > 0 THEN (k - 3000) / 4.0 END,
+	CASE WHEN k % 13 > 0 THEN (k / 3 - 1000) * 1000000000000000.000001 END, CASE k % 17 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN 0 ELSE (k - 3000) / 8.0 END::real,
+	CASE k % 19 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN '-Infinity' ELSE (3000 - k) / 8.0 END,
+	CASE k % 23 WHEN 0 THEN NULL WHEN 1 THEN '' ELSE 'begins alike ' || k / 2 END, CASE WHEN k % 29 > 0 THEN decode(lpad(to_hex(k), 4, '0'), 'hex') END,
+	date '1970-01-01' + k / 9 - 300, CASE WHEN k % 31 > 0 THEN timestamp '1970-01-01' + (k - 3000) * interval '1 hour' END,
+	timestamp '2024-01-01' + i / 4 * interval '1 microsecond', CASE k % 3 WHEN 0 THEN NULL WHEN 1 THEN true ELSE false END
+	FROM (SELECT i, i * 7919 % 6007 AS k FROM generate_series(1, 6000) i) numbers;
+CREATE TABLE agg.orders_heap AS SELECT * FROM agg.orders;
+DO $$
+DECLARE
+	lake text;
+	heap text;
+	query text;
+	line text;
+	plan text;
+	queries int := 0;
+BEGIN
+	FOR query IN SELECT format('SELECT id, %I::text AS shown FROM $t ORDER BY %I %s NULLS %s, %s LIMIT %s', attname, attname, direction, nulls, last, wanted)
+		FROM pg_attribute, unnest('{ASC,DESC}'::text[]) direction, unnest('{FIRST,LAST}'::text[]) nulls,
+			unnest('{"small DESC, id",id DESC}'::text[]) last, unnest('{1,9,700}'::int[]) wanted
+		WHERE attrelid = 'agg.orders'::regclass AND attnum > 1
+	LOOP
+		plan := '';
+		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '$t', 'agg.orders') LOOP
+			plan := plan || line;
+		END LOOP;
+		EXECUTE format('SELECT string_agg(x::text, e''\n'') FROM (%s) x', replace(query, '$t', 'agg.orders')) INTO lake;
+		EXECUTE format('SELECT string_agg(x::text, e''\n'') FROM (%s) x', replace(query, '$t', 'agg.orders_heap')) INTO heap;
+		IF lake IS DISTINCT FROM heap OR plan NOT LIKE '%Lake Limit%' THEN
+			RAISE WARNING 'wrong: %', query;
+		END IF;
+		queries := queries + 1;
+	END LOOP;
+	RAISE NOTICE '% queries', queries;
+END $$;
+
 -- plans
 EXPLAIN (COSTS OFF) SELECT word, count(*), sum(big) + 1 FROM agg.t WHERE id > 5 GROUP BY word HAVING count(*) > 2;
 EXPLAIN (COSTS OFF) SELECT count(*), max(id), count(big) FROM agg.t;

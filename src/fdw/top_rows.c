@@ -13,12 +13,23 @@
 #include "postgres.h"
 
 #include "columnar/compare.h"
+#include "columnar/prefix.h"
 #include "fdw/top_bounds.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 /* Longer strings do not become a part of the filter. */
 #define MAX_BOUND_BYTES 1024
+
+/*
+ * A row, and a number that says where it stands by the first key: the smaller
+ * one comes first, equal ones are to be compared.
+ */
+typedef struct RankedRow
+{
+	uint64		rank;
+	int32		row;
+} RankedRow;
 
 struct TopRows
 {
@@ -35,6 +46,8 @@ struct TopRows
 	Batch	   *rows;
 	int			nrows;
 	bool		bounded;		/* the row number limit - 1 is the bound */
+	uint64		bound_rank;
+	RankedRow  *ranked;			/* scratch, for rows kept or of a batch */
 	int32	   *order;
 	/* the bound as a predicate on the first key: this, or null where nulls come first */
 	Predicate  *bound;
@@ -85,6 +98,7 @@ top_rows_create(LakeTable *table, const int *projection, int nprojection, int li
 	top->types = palloc(Max(nprojection, 1) * sizeof(DataType *));
 	for (i = 0; i < nprojection; i++)
 		top->types[i] = table->schema->fields[projection[i]].type;
+	top->ranked = palloc(Max(row_capacity(top), BATCH_ROWS) * sizeof(RankedRow));
 	top->order = palloc(row_capacity(top) * sizeof(int32));
 	top->candidates = palloc(BATCH_ROWS * sizeof(int32));
 	begin_rows(top);
@@ -138,12 +152,59 @@ typedef struct RowOrder
 	Vector	  **columns;
 } RowOrder;
 
-static int
-compare_places(const void *a, const void *b, void *arg)
+static inline int
+compare_ranked(const RankedRow *a, const RankedRow *b, const RowOrder *order)
 {
-	const RowOrder *order = arg;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return compare_rows(order->top, order->columns, a->row, order->columns, b->row);
+}
 
-	return compare_rows(order->top, order->columns, *(const int32 *) a, order->columns, *(const int32 *) b);
+#define ST_SORT sort_ranked
+#define ST_ELEMENT_TYPE RankedRow
+#define ST_COMPARE_ARG_TYPE const RowOrder
+#define ST_COMPARE(a, b, order) compare_ranked(a, b, order)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Rank BATCH_ROWS rows at most: those listed, or those from start on. */
+static void
+rank_some(TopRows *top, const Vector *values, const int32 *rows, int start, int nrows, RankedRow *ranked)
+{
+	const TopKey *key = &top->keys[0];
+	uint64		null_rank = key->nulls_first ? 0 : PG_UINT64_MAX;
+	uint64		flip = key->descending ? PG_UINT64_MAX : 0;
+	uint64		prefixes[BATCH_ROWS];
+	int32	   *present = top->candidates;
+	int			npresent = 0;
+	int			i;
+
+	for (i = 0; i < nrows; i++)
+	{
+		ranked[i].row = rows != NULL ? rows[i] : start + i;
+		present[npresent] = ranked[i].row;
+		npresent += !(values->has_nulls && values->nulls[ranked[i].row]);
+	}
+	vector_prefixes(values, present, npresent, prefixes);
+	for (i = 0, npresent = 0; i < nrows; i++)
+	{
+		bool		isnull = values->has_nulls && values->nulls[ranked[i].row];
+
+		ranked[i].rank = isnull ? null_rank : prefixes[npresent++] ^ flip;
+	}
+}
+
+/* Rank rows: those listed, or the first ones. */
+static void
+rank_rows(TopRows *top, Vector **columns, const int32 *rows, int nrows)
+{
+	const Vector *values = columns[top->keys[0].column];
+	int			start;
+
+	for (start = 0; start < nrows; start += BATCH_ROWS)
+		rank_some(top, values, rows != NULL ? rows + start : NULL, start, Min(nrows - start, BATCH_ROWS),
+				  top->ranked + start);
 }
 
 static int
@@ -188,9 +249,10 @@ sort_rows(TopRows *top)
 	RowOrder	order = {top, top->rows->columns};
 	int			i;
 
+	rank_rows(top, top->rows->columns, NULL, top->nrows);
+	sort_ranked(top->ranked, top->nrows, &order);
 	for (i = 0; i < top->nrows; i++)
-		top->order[i] = i;
-	qsort_arg(top->order, top->nrows, sizeof(int32), compare_places, &order);
+		top->order[i] = top->ranked[i].row;
 	top->rows->selection = top->order;
 	top->rows->nselected = Min(top->nrows, top->limit);
 }
@@ -203,6 +265,8 @@ tighten_bound(TopRows *top)
 	Scalar		value = vector_get(top->rows->columns[key->column], top->limit - 1);
 
 	top->bounded = true;
+	rank_some(top, top->rows->columns[key->column], NULL, top->limit - 1, 1, top->ranked);
+	top->bound_rank = top->ranked[0].rank;
 	if (value.isnull)
 	{
 		/* only where nulls come first does it exclude anything: all that is not null */
@@ -247,28 +311,83 @@ cut_rows(TopRows *top)
 
 /* ---- reading ---- */
 
+/* Of the ranked rows keep those that beat the bound; how many. */
+static int
+keep_better(TopRows *top, const Batch *batch, int nrows)
+{
+	RankedRow  *ranked = top->ranked;
+	int			count = 0;
+	int			i;
+
+	if (!top->bounded)
+		return nrows;
+	for (i = 0; i < nrows; i++)
+	{
+		RankedRow	row = ranked[i];
+
+		if (row.rank < top->bound_rank ||
+			(row.rank == top->bound_rank &&
+			 compare_rows(top, batch->columns, row.row, top->rows->columns, top->limit - 1) < 0))
+			ranked[count++] = row;
+	}
+	return count;
+}
+
+/* Move the first rows, as many as are wanted, to the front, in any order: quickselect. */
+static void
+select_first(RankedRow *ranked, int nrows, int wanted, const RowOrder *order)
+{
+	int			low = 0;
+	int			high = nrows - 1;
+
+	while (low < high)
+	{
+		RankedRow	pivot = ranked[low + (high - low) / 2];
+		int			i = low;
+		int			k = high;
+
+		while (i <= k)
+		{
+			while (compare_ranked(&ranked[i], &pivot, order) < 0)
+				i++;
+			while (compare_ranked(&ranked[k], &pivot, order) > 0)
+				k--;
+			if (i <= k)
+			{
+				RankedRow	swapped = ranked[i];
+
+				ranked[i++] = ranked[k];
+				ranked[k--] = swapped;
+			}
+		}
+		/* up to k they come before or are equal to those from i on */
+		if (wanted <= k)
+			high = k;
+		else if (wanted > i)
+			low = i;
+		else
+			break;
+	}
+}
+
 /* Of the batch's rows those that beat the bound, and no more than are wanted; how many. */
 static int
 choose_candidates(TopRows *top, const Batch *batch)
 {
 	RowOrder	order = {top, batch->columns};
-	int			count = 0;
+	int			count;
 	int			i;
 
-	for (i = 0; i < batch->nselected; i++)
-	{
-		int32		row = batch->selection != NULL ? batch->selection[i] : i;
-
-		if (!top->bounded ||
-			compare_rows(top, batch->columns, row, top->rows->columns, top->limit - 1) < 0)
-			top->candidates[count++] = row;
-	}
+	rank_rows(top, batch->columns, batch->selection, batch->nselected);
+	count = keep_better(top, batch, batch->nselected);
 	if (count > top->limit)
 	{
-		qsort_arg(top->candidates, count, sizeof(int32), compare_places, &order);
+		select_first(top->ranked, count, top->limit, &order);
 		count = top->limit;
-		qsort(top->candidates, count, sizeof(int32), compare_int32);
 	}
+	for (i = 0; i < count; i++)
+		top->candidates[i] = top->ranked[i].row;
+	qsort(top->candidates, count, sizeof(int32), compare_int32);
 	return count;
 }
 

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "columnar/prefix.h"
 #include "lake/merge_state.h"
 #include "lake/prune.h"
 #include "lake/read.h"
@@ -89,24 +90,6 @@ choose_plain_fields(SectionMerge *merge)
 		source->plain[source->sequence_positions[i]] = true;
 }
 
-/* May keys be told apart by their prefixes alone? */
-static bool
-prefix_is_key(const LakeTable *table)
-{
-	if (table->schema->ntrimmed_keys != 1)
-		return false;
-	switch (table->key_types[0]->physical)
-	{
-		case PHYSICAL_INT8:
-		case PHYSICAL_INT16:
-		case PHYSICAL_INT32:
-		case PHYSICAL_INT64:
-			return true;
-		default:
-			return false;
-	}
-}
-
 static void
 open_runs(SectionMerge *merge)
 {
@@ -142,7 +125,7 @@ section_merge_open(LakeTable *table, const Split *split, const SectionMergeOptio
 	merge->source.table = table;
 	merge->source.split = split;
 	merge->source.counters = options->counters;
-	merge->source.prefix_is_key = prefix_is_key(table);
+	merge->source.prefix_is_key = table->schema->ntrimmed_keys == 1 && prefix_is_exact(table->key_types[0]->physical);
 	merge->source.key_predicate = predicate_of_fields(table->schema, options->predicate,
 													  table->schema->trimmed_keys, table->schema->ntrimmed_keys);
 	collect_fields(merge, options);

@@ -12,18 +12,14 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "columnar/compare.h"
+#include "columnar/prefix.h"
 #include "lake/key_sort.h"
 #include "lake/merge_run.h"
 #include "lake/read.h"
 #include "lake/sections.h"
 #include "miscadmin.h"
-#include "port/pg_bswap.h"
 #include "utils/memutils.h"
-
-#define SIGN_BIT UINT64CONST(0x8000000000000000)
 
 /* No batch of the files has more rows than that. */
 static int
@@ -117,73 +113,6 @@ system_column(const MergeSource *source, int field)
 		if (source->fields[i] == field)
 			return i;
 	elog(ERROR, "system column %d is not read", field);
-}
-
-static uint64
-double_prefix(double value)
-{
-	uint64		bits;
-
-	if (isnan(value))
-		return PG_UINT64_MAX;
-	if (value == 0)
-		value = 0;				/* -0 */
-	memcpy(&bits, &value, sizeof(bits));
-	return (bits & SIGN_BIT) ? ~bits : bits | SIGN_BIT;
-}
-
-/* The first eight bytes; a shorter value orders before those that it begins, or ties. */
-static uint64
-bytes_prefix(BytesView value)
-{
-	uint64		bits = 0;
-
-	memcpy(&bits, value.data, Min(value.length, sizeof(bits)));
-	return pg_hton64(bits);
-}
-
-static void
-compute_prefixes(MergeRun *run)
-{
-	const Vector *key = run->columns[0];
-	const int32 *rows = run->rows;
-	uint64	   *prefixes = run->prefixes;
-	int			nrows = run->nrows;
-
-#define PREFIXES(expression) \
-	for (int i = 0; i < nrows; i++) \
-		prefixes[i] = (expression)
-	switch (key->type->physical)
-	{
-		case PHYSICAL_INT8:
-			PREFIXES((uint64) (int64) key->values.i8[rows[i]] ^ SIGN_BIT);
-			break;
-		case PHYSICAL_INT16:
-			PREFIXES((uint64) (int64) key->values.i16[rows[i]] ^ SIGN_BIT);
-			break;
-		case PHYSICAL_INT32:
-			PREFIXES((uint64) (int64) key->values.i32[rows[i]] ^ SIGN_BIT);
-			break;
-		case PHYSICAL_INT64:
-			PREFIXES((uint64) key->values.i64[rows[i]] ^ SIGN_BIT);
-			break;
-		case PHYSICAL_INT128:
-			PREFIXES((uint64) (int64) (key->values.i128[rows[i]] >> 64) ^ SIGN_BIT);
-			break;
-		case PHYSICAL_FLOAT:
-			PREFIXES(double_prefix(key->values.f32[rows[i]]));
-			break;
-		case PHYSICAL_DOUBLE:
-			PREFIXES(double_prefix(key->values.f64[rows[i]]));
-			break;
-		case PHYSICAL_BYTES:
-			PREFIXES(bytes_prefix(key->values.bytes[rows[i]]));
-			break;
-		case PHYSICAL_LIST:
-		case PHYSICAL_ROW:
-			elog(ERROR, "keys of type %s have no order", type_to_text(key->type));
-	}
-#undef PREFIXES
 }
 
 int
@@ -301,7 +230,7 @@ take_batch(MergeRun *run)
 	if (run->nrows == 0)
 		return false;
 	check_keys(run);
-	compute_prefixes(run);
+	vector_prefixes(run->columns[0], run->rows, run->nrows, run->prefixes);
 	check_order(run);
 	read_kinds(run);
 	return true;
