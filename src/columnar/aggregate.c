@@ -9,6 +9,7 @@
 #include "columnar/aggregate.h"
 #include "columnar/compare.h"
 #include "columnar/distinct.h"
+#include "columnar/wide.h"
 #include "utils/memutils.h"
 
 static Size
@@ -159,17 +160,47 @@ count_rows(int64 *counts, const int32 *rows, int nrows, const int32 *groups)
 		counts[group]++;
 }
 
+/* How many flags, which are bytes of 0 and 1, are set: eight are added at once, for as long as their sums fit in bytes. */
+static int
+count_flags(const bool *flags, int nflags)
+{
+	const uint64 even_bytes = UINT64CONST(0x00ff00ff00ff00ff);
+	int			count = 0;
+	int			i = 0;
+
+	while (nflags - i >= 8)
+	{
+		int			end = i + Min((nflags - i) / 8, 255) * 8;
+		uint64		sums = 0;
+
+		for (; i < end; i += 8)
+		{
+			uint64		eight;
+
+			memcpy(&eight, flags + i, sizeof(eight));
+			sums += eight;
+		}
+		sums = (sums & even_bytes) + (sums >> 8 & even_bytes);
+		count += sums * UINT64CONST(0x0001000100010001) >> 48;
+	}
+	for (; i < nflags; i++)
+		count += flags[i];
+	return count;
+}
+
 /* How many of the rows are not null. */
 static int
 count_present(const Vector *values, const int32 *rows, int nrows)
 {
-	const uint8 *source = (const uint8 *) values->nulls;
-	const uint8 *nulls = NULL;
-	int			sum = 0;
+	int			nulls = 0;
 
-	if (values->has_nulls)
-		FOLD(ADD, uint8, source, 0);
-	return nrows - sum;
+	if (!values->has_nulls)
+		return nrows;
+	if (rows == NULL)
+		return nrows - count_flags(values->nulls, nrows);
+	for (int i = 0; i < nrows; i++)
+		nulls += values->nulls[rows[i]];
+	return nrows - nulls;
 }
 
 static void
@@ -188,6 +219,7 @@ count_values(int64 *counts, const Vector *values, const int32 *rows, int nrows, 
 
 /* Of one group. */
 #define SUM_ROWS(name, c_type, member, sum_type) \
+WIDE_LOOPS \
 static sum_type \
 name(const Vector *values, const int32 *rows, int nrows) \
 { \
@@ -332,6 +364,7 @@ add_to_moments(Aggregate *aggregate, const Vector *values, const int32 *rows, in
 
 /* Of one group that has a value among the rows. */
 #define EXTREME_ROWS(name, c_type, member, least, greatest) \
+WIDE_LOOPS \
 static void \
 name(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows) \
 { \

@@ -169,6 +169,53 @@ row_set_simplify(RowSet set)
 	return count == set.nrows ? row_set_all(set.nrows) : set;
 }
 
+/* The places of a byte's bits, for each byte; what is behind them means nothing. */
+static uint8 bit_places[256][8];
+
+static void
+fill_bit_places(void)
+{
+	for (int byte = 1; byte < 256; byte++)
+	{
+		int			count = 0;
+
+		for (int bit = 0; bit < 8; bit++)
+		{
+			bit_places[byte][count] = (uint8) bit;
+			count += byte >> bit & 1;
+		}
+	}
+}
+
+/* The places of a word's bits, beyond first; how many. */
+static int
+list_bits(uint64 bits, int nbits, int first, int32 *rows)
+{
+	int			count = 0;
+	int			i = 0;
+
+	if (bit_places[0x80][0] == 0)
+		fill_bit_places();
+	/* eight are written, of which those count that bits stand for: no more than rows passed, so there is room */
+	for (; i + 8 <= nbits; i += 8)
+	{
+		uint8		byte = (uint8) (bits >> i);
+		int32	   *out = rows + count;
+		uint8		places[8];
+
+		memcpy(places, bit_places[byte], sizeof(places));
+		for (int k = 0; k < 8; k++)
+			out[k] = first + i + places[k];
+		count += pg_number_of_ones[byte];
+	}
+	for (; i < nbits; i++)
+	{
+		rows[count] = first + i;
+		count += bits >> i & 1;
+	}
+	return count;
+}
+
 int
 row_set_list(const RowSet *set, bool in_set, int64 first_row, int nrows, int32 *rows)
 {
@@ -191,13 +238,7 @@ row_set_list(const RowSet *set, bool in_set, int64 first_row, int nrows, int32 *
 				rows[count++] = i + j;
 		}
 		else if (wanted != 0)
-		{
-			for (int j = 0; j < step; j++)
-			{
-				rows[count] = i + j;
-				count += wanted >> j & 1;
-			}
-		}
+			count += list_bits(wanted, step, i, rows + count);
 		i += step;
 	}
 	return count;
