@@ -7,7 +7,6 @@ use strict;
 use warnings;
 
 use FindBin;
-use File::Find;
 use lib $FindBin::Bin;
 use PostgreSQL::Test::Utils;
 use SyncNode;
@@ -19,19 +18,13 @@ streamhouse.sync_memory = 16MB
 max_prepared_transactions = 10
 });
 
+make_signals($node);
 $node->safe_psql('postgres', q{
 	CREATE TABLE a (id int PRIMARY KEY, v int, note text);
 	CREATE TABLE b (part int, id int, note text, PRIMARY KEY (part, id));
 	CREATE TABLE blob (id int PRIMARY KEY, n int, value text);
 	ALTER TABLE blob ALTER value SET STORAGE EXTERNAL;
 	CREATE TABLE log (id int, note text);
-	CREATE TABLE signal (name text);
-	CREATE FUNCTION wait_for(wanted text) RETURNS void LANGUAGE plpgsql AS $$
-	BEGIN
-		WHILE NOT EXISTS (SELECT FROM signal WHERE name = wanted) LOOP
-			PERFORM pg_sleep(0.02);
-		END LOOP;
-	END $$;
 	CREATE FUNCTION filler(i int) RETURNS text LANGUAGE sql IMMUTABLE RETURN repeat(md5(i::text), 4);
 	INSERT INTO a SELECT i, 0, filler(i) FROM generate_series(1, 1000) i;
 	CREATE PUBLICATION p FOR TABLE a, b, blob;
@@ -49,35 +42,8 @@ sub settled_rows
 	same_rows($node, $_, "$what: $_") for @tables;
 }
 
-sub streamed
-{
-	return $node->safe_psql('postgres', q{SELECT coalesce(sum(stream_count), 0) FROM pg_stat_replication_slots});
-}
-
-# Run a script in a session of its own.
-sub start_session
-{
-	my ($sql) = @_;
-	my $script = PostgreSQL::Test::Utils::tempdir() . '/session.sql';
-	append_to_file($script, $sql);
-	return IPC::Run::start([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $script, 'postgres' ],
-		'<', '/dev/null', '>', '/dev/null');
-}
-
-sub signal_sessions
-{
-	$node->safe_psql('postgres', "INSERT INTO signal VALUES ('$_[0]')");
-}
-
-sub wait_for_streaming
-{
-	my ($before) = @_;
-	$node->poll_query_until('postgres', "SELECT sum(stream_count) > $before FROM pg_stat_replication_slots")
-	  or die 'nothing is streamed';
-}
-
 # alone, with subtransactions that end in each way
-my $before = streamed();
+my $before = streamed_blocks($node);
 $node->safe_psql('postgres', q{
 	BEGIN;
 	INSERT INTO a SELECT i, 1, filler(i) FROM generate_series(1001, 60000) i;
@@ -100,11 +66,11 @@ $node->safe_psql('postgres', q{
 	COMMIT;
 });
 settled_rows('savepoints', qw(a b log));
-cmp_ok(streamed(), '>', $before, 'it was streamed');
+cmp_ok(streamed_blocks($node), '>', $before, 'it was streamed');
 
 # two large ones beside each other and beside small ones: who commits later wins
-$before = streamed();
-my $first = start_session(q{
+$before = streamed_blocks($node);
+my $first = start_session($node, q{
 	BEGIN;
 	INSERT INTO a SELECT i, 100, filler(i) FROM generate_series(100001, 140000) i;
 	SELECT wait_for('second is there');
@@ -113,9 +79,9 @@ my $first = start_session(q{
 	COMMIT;
 	INSERT INTO signal VALUES ('first has committed');
 });
-wait_for_streaming($before);
-$before = streamed();
-my $second = start_session(q{
+wait_for_streaming($node, $before);
+$before = streamed_blocks($node);
+my $second = start_session($node, q{
 	BEGIN;
 	INSERT INTO a SELECT i, 200, filler(i) FROM generate_series(200001, 250000) i;
 	SELECT wait_for('small is there');
@@ -123,39 +89,33 @@ my $second = start_session(q{
 	COMMIT;
 	INSERT INTO signal VALUES ('second is there');
 });
-wait_for_streaming($before);
+wait_for_streaming($node, $before);
 $node->safe_psql('postgres', q{UPDATE a SET v = 50 WHERE id < 2000});
 wait_for_sync($node, 's');
-signal_sessions('small is there');
+signal_sessions($node, 'small is there');
 $node->safe_psql('postgres', q{SELECT wait_for('first has committed')});
 $node->safe_psql('postgres', q{UPDATE a SET v = 300 WHERE id IN (7, 200500)});
 $_->finish for $first, $second;
 settled_rows('who commits later wins', 'a');
 
 # aborted: nothing is left behind
-sub data_files
-{
-	my $count = 0;
-	find(sub { $count++ if /^data-/ }, "$lake/d.db/b");
-	return $count;
-}
 $node->safe_psql('postgres', q{CALL streamhouse.alter_sync('s', flush_interval => '300 ms')});
 wait_for_sync($node, 's');
-$before = streamed();
-my $files = data_files();
-my $aborted = start_session(q{
+$before = streamed_blocks($node);
+my $files = data_files("$lake/d.db/b");
+my $aborted = start_session($node, q{
 	BEGIN;
 	INSERT INTO b SELECT 100, i, filler(i) FROM generate_series(1, 150000) i;
 	SELECT wait_for('abort');
 	ROLLBACK;
 	INSERT INTO signal VALUES ('aborted');
 });
-wait_for_streaming($before);
-signal_sessions('abort');
+wait_for_streaming($node, $before);
+signal_sessions($node, 'abort');
 $node->safe_psql('postgres', q{SELECT wait_for('aborted')});
 $aborted->finish;
 settled_rows('after a large abort', 'b');
-cmp_ok(data_files(), '<=', $files, 'its files are gone');
+cmp_ok(data_files("$lake/d.db/b"), '<=', $files, 'its files are gone');
 
 # what cannot be streamed is decoded at the end, at its place
 $node->safe_psql('postgres', q{
@@ -200,8 +160,8 @@ cmp_ok($given_up, '>=', 3, 'the log says so');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM streamhouse.sync_status WHERE error IS NOT NULL}), 0, 'which is no failure');
 
 # the worker ends while a transaction is streamed
-$before = streamed();
-my $interrupted = start_session(q{
+$before = streamed_blocks($node);
+my $interrupted = start_session($node, q{
 	BEGIN;
 	INSERT INTO b SELECT 2, i, filler(i) FROM generate_series(1, 60000) i;
 	SELECT wait_for('worker is gone');
@@ -209,9 +169,9 @@ my $interrupted = start_session(q{
 	COMMIT;
 	INSERT INTO signal VALUES ('interrupted has committed');
 });
-wait_for_streaming($before);
+wait_for_streaming($node, $before);
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM streamhouse.sync_status});
-signal_sessions('worker is gone');
+signal_sessions($node, 'worker is gone');
 $node->safe_psql('postgres', q{SELECT wait_for('interrupted has committed')});
 $interrupted->finish;
 settled_rows('worker ended meanwhile', 'b');
@@ -275,7 +235,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks JOIN pg_
   or die 'the copy does not wait';
 $node->safe_psql('postgres', q{UPDATE a SET v = -2 WHERE id = 3});
 $node->poll_query_until('postgres', q{SELECT v = -2 FROM lake.a WHERE id = 3}) or die 'the stream does not go on';
-$before = streamed();
+$before = streamed_blocks($node);
 $node->safe_psql('postgres', q{CALL streamhouse.pause_sync('s')});
 $node->safe_psql('postgres', q{
 	BEGIN;
@@ -285,7 +245,7 @@ $node->safe_psql('postgres', q{
 	CALL streamhouse.resume_sync('s');
 });
 $node->poll_query_until('postgres', q{SELECT v = -3 FROM lake.a WHERE id = 3}) or die 'the stream does not go on';
-cmp_ok(streamed(), '>', $before, 'one that was aborted before was streamed');
+cmp_ok(streamed_blocks($node), '>', $before, 'one that was aborted before was streamed');
 $in .= "COMMIT;\n";
 $open->finish;
 settled_rows('after one that was aborted before', qw(a b));

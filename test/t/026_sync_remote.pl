@@ -7,18 +7,14 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SyncNode;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 my ($node, $lake) = sync_node('lake', "wal_level = replica\nstreamhouse.copy_chunk_size = 256kB\n");
-my $source = PostgreSQL::Test::Cluster->new('source');
-$source->init(allows_streaming => 'logical');
-$source->append_conf('postgresql.conf', "max_connections = 40\nmax_prepared_transactions = 5\n");
-$source->start;
-my $connection = 'host=' . $source->host . ' port=' . $source->port . ' dbname=postgres user=' . (getpwuid($<))[0];
+my $source = source_node('source', "max_prepared_transactions = 5\n");
+my $connection = connection_to($source);
 
 sub sql { return $node->safe_psql('postgres', @_) }
 sub there { return $source->safe_psql('postgres', @_) }

@@ -7,36 +7,25 @@ use strict;
 use warnings;
 
 use FindBin;
-use File::Find;
 use lib $FindBin::Bin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SyncNode;
 use Test::More;
 
 my ($node, $lake) = sync_node('lake', "wal_level = replica\nstreamhouse.sync_memory = 16MB\n");
-my $source = PostgreSQL::Test::Cluster->new('source');
-$source->init(allows_streaming => 'logical');
-$source->append_conf('postgresql.conf', "max_connections = 40\nmax_prepared_transactions = 5\nlogical_decoding_work_mem = 64kB\n");
-$source->start;
-my $connection = 'host=' . $source->host . ' port=' . $source->port . ' dbname=postgres user=' . (getpwuid($<))[0];
+my $source = source_node('source', "max_prepared_transactions = 5\nlogical_decoding_work_mem = 64kB\n");
+my $connection = connection_to($source);
 
 sub sql { return $node->safe_psql('postgres', @_) }
 sub there { return $source->safe_psql('postgres', @_) }
 
+make_signals($source);
 there(q{
 	CREATE TABLE a (id int PRIMARY KEY, v int, note text);
 	CREATE TABLE b (part int, id int, note text, PRIMARY KEY (part, id));
 	CREATE TABLE blob (id int PRIMARY KEY, n int, value text);
 	ALTER TABLE blob ALTER value SET STORAGE EXTERNAL;
 	CREATE TABLE timed (id int PRIMARY KEY, v int);
-	CREATE TABLE signal (name text);
-	CREATE FUNCTION wait_for(wanted text) RETURNS void LANGUAGE plpgsql AS $$
-	BEGIN
-		WHILE NOT EXISTS (SELECT FROM signal WHERE name = wanted) LOOP
-			PERFORM pg_sleep(0.02);
-		END LOOP;
-	END $$;
 	CREATE FUNCTION filler(i int) RETURNS text LANGUAGE sql IMMUTABLE RETURN repeat(md5(i::text), 4);
 	INSERT INTO a SELECT i, 0, filler(i) FROM generate_series(1, 1000) i;
 	CREATE PUBLICATION p FOR TABLE a, b, blob;
@@ -59,52 +48,22 @@ sub settled_rows
 my %a = (a => 'id');
 my %b = (b => 'part, id');
 
-# Blocks that the source has sent.
-sub streamed { return there('SELECT coalesce(sum(stream_count), 0) FROM pg_stat_replication_slots') }
-
-sub wait_for_streaming
-{
-	my ($before) = @_;
-	$source->poll_query_until('postgres', "SELECT sum(stream_count) > $before FROM pg_stat_replication_slots")
-	  or die 'nothing is streamed';
-}
-
 # Wait until transactions are streamed, whatever happened before.
 sub settle_streaming
 {
 	for (1 .. 100)
 	{
-		my $sent = streamed();
+		my $sent = streamed_blocks($source);
 		there("BEGIN; INSERT INTO b SELECT 60, i, filler(i) FROM generate_series(1, 3000) i; ROLLBACK");
 		wait_for_sync($node, 's');
-		return if streamed() > $sent;
+		return if streamed_blocks($source) > $sent;
 		select undef, undef, undef, 0.2;
 	}
 	die 'nothing is streamed';
 }
 
-# Run a script at the source in a session of its own.
-sub start_session
-{
-	my ($sql) = @_;
-	my $script = PostgreSQL::Test::Utils::tempdir() . '/session.sql';
-	append_to_file($script, $sql);
-	return IPC::Run::start([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $source->host, '-p', $source->port, '-f', $script, 'postgres' ],
-		'<', '/dev/null', '>', '/dev/null');
-}
-
-sub signal_sessions { there("INSERT INTO signal VALUES ('$_[0]')") }
-
-sub data_files
-{
-	my ($table) = @_;
-	my $count = 0;
-	find(sub { $count++ if /^data-/ }, "$lake/d.db/$table");
-	return $count;
-}
-
 # alone, with subtransactions that end in each way
-my $before = streamed();
+my $before = streamed_blocks($source);
 there(q{
 	BEGIN;
 	INSERT INTO a SELECT i, 1, filler(i) FROM generate_series(1001, 20000) i;
@@ -125,12 +84,12 @@ there(q{
 	COMMIT;
 });
 settled_rows('savepoints', %a, %b);
-cmp_ok(streamed(), '>', $before, 'it was streamed');
+cmp_ok(streamed_blocks($source), '>', $before, 'it was streamed');
 
 # what is rolled back while it is streamed, to a savepoint and all of it: rows come before it is, and nothing stays
-$before = streamed();
-my $files = data_files('b');
-my $session = start_session(q{
+$before = streamed_blocks($source);
+my $files = data_files("$lake/d.db/b");
+my $session = start_session($source, q{
 	BEGIN;
 	INSERT INTO a SELECT i, 2, filler(i) FROM generate_series(20001, 25000) i;
 	SAVEPOINT one;
@@ -141,34 +100,34 @@ my $session = start_session(q{
 	COMMIT;
 	INSERT INTO signal VALUES ('rolled back');
 });
-wait_for_streaming($before);
+wait_for_streaming($source, $before);
 for (1 .. 600)
 {
-	last if data_files('b') > $files;
+	last if data_files("$lake/d.db/b") > $files;
 	select undef, undef, undef, 0.1;
 }
-cmp_ok(data_files('b'), '>', $files, 'files are written while it runs');
-signal_sessions('files are there');
+cmp_ok(data_files("$lake/d.db/b"), '>', $files, 'files are written while it runs');
+signal_sessions($source, 'files are there');
 there(q{SELECT wait_for('rolled back')});
 $session->finish;
 settled_rows('a savepoint rolled back', %a, %b);
-$session = start_session(q{
+$session = start_session($source, q{
 	BEGIN;
 	INSERT INTO b SELECT 51, i, filler(i) FROM generate_series(1, 100000) i;
 	SELECT wait_for('abort');
 	ROLLBACK;
 	INSERT INTO signal VALUES ('aborted');
 });
-wait_for_streaming(streamed());
-signal_sessions('abort');
+wait_for_streaming($source, streamed_blocks($source));
+signal_sessions($source, 'abort');
 there(q{SELECT wait_for('aborted')});
 $session->finish;
 settled_rows('all rolled back', %b);
-cmp_ok(data_files('b'), '<=', $files + 2, 'files of what was rolled back are gone');
+cmp_ok(data_files("$lake/d.db/b"), '<=', $files + 2, 'files of what was rolled back are gone');
 
 # two large ones beside each other and beside small ones: who commits later wins
-$before = streamed();
-my $first = start_session(q{
+$before = streamed_blocks($source);
+my $first = start_session($source, q{
 	BEGIN;
 	INSERT INTO a SELECT i, 100, filler(i) FROM generate_series(100001, 110000) i;
 	SELECT wait_for('second is there');
@@ -176,9 +135,9 @@ my $first = start_session(q{
 	COMMIT;
 	INSERT INTO signal VALUES ('first has committed');
 });
-wait_for_streaming($before);
-$before = streamed();
-my $second = start_session(q{
+wait_for_streaming($source, $before);
+$before = streamed_blocks($source);
+my $second = start_session($source, q{
 	BEGIN;
 	INSERT INTO a SELECT i, 200, filler(i) FROM generate_series(200001, 210000) i;
 	SELECT wait_for('small is there');
@@ -186,11 +145,11 @@ my $second = start_session(q{
 	COMMIT;
 	INSERT INTO signal VALUES ('second is there');
 });
-wait_for_streaming($before);
+wait_for_streaming($source, $before);
 there(q{UPDATE a SET v = 50 WHERE id < 200});
 wait_for_sync($node, 's');
 is(sql('SELECT count(*) FROM lake.a WHERE v = 50'), there('SELECT count(*) FROM a WHERE v = 50'), 'small ones are visible beside');
-signal_sessions('small is there');
+signal_sessions($source, 'small is there');
 there(q{SELECT wait_for('first has committed')});
 there(q{UPDATE a SET v = 300 WHERE id IN (7, 200500)});
 $_->finish for $first, $second;
@@ -247,8 +206,8 @@ sub walsender { return there(q{SELECT active_pid FROM pg_replication_slots WHERE
 settle_streaming();
 foreach my $end ('connection', 'worker')
 {
-	$before = streamed();
-	$session = start_session(qq{
+	$before = streamed_blocks($source);
+	$session = start_session($source, qq{
 		BEGIN;
 		INSERT INTO b SELECT 2, i, '$end' FROM generate_series(1, 20000) i;
 		SAVEPOINT one;
@@ -259,10 +218,10 @@ foreach my $end ('connection', 'worker')
 		COMMIT;
 		INSERT INTO signal VALUES ('$end has committed');
 	});
-	wait_for_streaming($before);
+	wait_for_streaming($source, $before);
 	there('SELECT pg_terminate_backend(' . walsender() . ')') if $end eq 'connection';
 	sql('SELECT pg_terminate_backend(pid) FROM streamhouse.sync_status') if $end eq 'worker';
-	signal_sessions("$end is gone");
+	signal_sessions($source, "$end is gone");
 	there("SELECT wait_for('$end has committed')");
 	$session->finish;
 	settled_rows("$end ended meanwhile", %b);

@@ -30,11 +30,8 @@ sub start_source
 	local $ENV{LC_ALL} = 'C';
 	$version = `$installation/bin/pg_config --version` =~ /(\d+)\./ ? $1 : die;
 	$sync = "s$version";
-	$source = PostgreSQL::Test::Cluster->new("source$version", install_path => $installation);
-	$source->init(allows_streaming => 'logical');
-	$source->append_conf('postgresql.conf', "max_connections = 40\nmax_wal_senders = 10\n" .
-		($version >= 13 ? "logical_decoding_work_mem = 64kB\n" : ''));
-	$source->start;
+	$source = source_node("source$version", "max_wal_senders = 10\n" . ($version >= 13 ? "logical_decoding_work_mem = 64kB\n" : ''),
+		install_path => $installation);
 }
 
 # Both servers say the same to a query of a table.
@@ -105,7 +102,7 @@ sub make_tables
 
 sub create_sync
 {
-	my $connection = 'host=' . $source->host . ' port=' . $source->port . ' dbname=postgres user=reader';
+	my $connection = connection_to($source, 'reader');
 	is(sql("SELECT problem FROM streamhouse.check_sync('p', 'lake', '$sync', connection => '$connection') WHERE severity = 'error'"), '', "$version: nothing is wrong");
 	is(sql("SELECT problem FROM streamhouse.check_sync('p', 'lake', '$sync', connection => '$connection', tables => '[{\"messages\": \"x\", \"table\": \"y\"}]') WHERE severity = 'error'"),
 		$version >= 14 ? '' : "the source has version $version of PostgreSQL, which does not send logical messages", "$version: messages");

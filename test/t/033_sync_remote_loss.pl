@@ -16,23 +16,7 @@ my ($node) = sync_node('lake', "wal_level = replica\nwal_receiver_timeout = '3s'
 
 sub sql { return $node->safe_psql('postgres', @_) }
 
-sub connection_to
-{
-	my ($server, $user) = @_;
-	return 'host=' . $server->host . ' port=' . $server->port . ' dbname=postgres user=' . ($user // (getpwuid($<))[0]);
-}
-
-sub source_node
-{
-	my ($name) = @_;
-	my $server = PostgreSQL::Test::Cluster->new($name);
-	$server->init(allows_streaming => 'logical');
-	$server->append_conf('postgresql.conf', "max_connections = 40\nwal_receiver_status_interval = 1s\n");
-	$server->start;
-	return $server;
-}
-
-my $source = source_node('source');
+my $source = source_node('source', "wal_receiver_status_interval = 1s\n");
 
 sub there { return $source->safe_psql('postgres', @_) }
 
@@ -101,7 +85,7 @@ there('UPDATE item SET v = 3 WHERE id <= 100');
 settled('another role');
 is(there("SELECT usename FROM pg_stat_replication"), 'reader', 'which is used');
 
-my $wrong = source_node('wrong');
+my $wrong = source_node('wrong', "wal_receiver_status_interval = 1s\n");
 $wrong->safe_psql('postgres', 'CREATE TABLE item (id int PRIMARY KEY, v int, d date); CREATE PUBLICATION p FOR TABLE item');
 sql("CALL streamhouse.alter_sync('s', connection => '" . connection_to($wrong) . "')");
 like(sync_lost($node, 's', 'system identifier'), qr/was filled by another server/, 'another server is noticed');
