@@ -12,6 +12,7 @@
 #include "unit.h"
 
 #define MAX_ROWS 200
+#define MAX_CLUSTERED_ROWS 700
 #define MAX_VALUES 24
 #define NCOLUMNS 4
 
@@ -242,6 +243,26 @@ random_selection(int32 *selection, int nrows)
 
 /* ---- batches ---- */
 
+static bool
+check_leaf(int round, Leaf *leaf, Vector *vector, int32 *selection, int nselected)
+{
+	Predicate  *predicate = predicate_leaf(leaf->op, 0, leaf->type, leaf->values, leaf->nvalues);
+	int32	   *expected = (int32 *) palloc(Max(nselected, 1) * sizeof(int32));
+	int			nexpected = 0;
+
+	for (int i = 0; i < nselected; i++)
+	{
+		Scalar		value = vector_get(vector, selection[i]);
+
+		if (plain_leaf(leaf, &value))
+			expected[nexpected++] = selection[i];
+	}
+	nselected = predicate_filter(predicate, &vector, selection, nselected);
+	return CHECK_MESSAGE(nselected == nexpected && memcmp(selection, expected, nexpected * sizeof(int32)) == 0,
+						 "round %d: predicate %d on %s keeps %d rows, not %d", round, (int) leaf->op,
+						 type_to_text(leaf->type), nselected, nexpected);
+}
+
 static void
 test_leaves(void)
 {
@@ -254,23 +275,55 @@ test_leaves(void)
 		const DataType *type = random_type();
 		Vector	   *vector = random_vector(type, nrows);
 		Leaf		leaf = random_leaf(type);
-		Predicate  *predicate = predicate_leaf(leaf.op, 0, type, leaf.values, leaf.nvalues);
 		int32		selection[MAX_ROWS];
-		int32		expected[MAX_ROWS];
 		int			nselected = random_selection(selection, nrows);
-		int			nexpected = 0;
+
+		if (!check_leaf(round, &leaf, vector, selection, nselected))
+			return;
+		MemoryContextSwitchTo(previous);
+		MemoryContextReset(context);
+	}
+}
+
+/* Many rows of one value, then of another: none is null, or now and then one. */
+static Vector *
+clustered_vector(const DataType *type, int nrows)
+{
+	Vector	   *vector = vector_create(type, nrows);
+	bool		with_nulls = unit_random_below(4) == 0;
+	Scalar		value = {.isnull = true};
+
+	for (int row = 0; row < nrows; row++)
+	{
+		while (unit_random_below(100) == 0 || (value.isnull && !with_nulls))
+			value = unit_random_scalar(type);
+		vector_set(vector, row, &value);
+	}
+	return vector;
+}
+
+/* Consecutive rows, of which all match for a while, or none does. */
+static void
+test_clusters(void)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "round", ALLOCSET_DEFAULT_SIZES);
+
+	for (int round = 0; round < 4000; round++)
+	{
+		MemoryContext previous = MemoryContextSwitchTo(context);
+		int			nrows = 1 + unit_random_below(MAX_CLUSTERED_ROWS);
+		const DataType *type = random_type();
+		Vector	   *vector = clustered_vector(type, nrows);
+		Leaf		leaf = random_leaf(type);
+		int32		selection[MAX_CLUSTERED_ROWS];
+		int			first = unit_random_below(nrows);
+		int			nselected = unit_random_below(nrows - first + 1);
 
 		for (int i = 0; i < nselected; i++)
-		{
-			Scalar		value = vector_get(vector, selection[i]);
-
-			if (plain_leaf(&leaf, &value))
-				expected[nexpected++] = selection[i];
-		}
-		nselected = predicate_filter(predicate, &vector, selection, nselected);
-		if (!CHECK_MESSAGE(nselected == nexpected && memcmp(selection, expected, nexpected * sizeof(int32)) == 0,
-						   "round %d: predicate %d on %s keeps %d rows, not %d", round, (int) leaf.op,
-						   type_to_text(type), nselected, nexpected))
+			selection[i] = first + i;
+		if (leaf.nvalues == 1 && leaf.op != PREDICATE_STARTS_WITH && unit_random_below(2))
+			leaf.values[0] = vector_get(vector, first);
+		if (!check_leaf(round, &leaf, vector, selection, nselected))
 			return;
 		MemoryContextSwitchTo(previous);
 		MemoryContextReset(context);
@@ -573,6 +626,7 @@ main(void)
 {
 	unit_begin();
 	RUN(test_leaves);
+	RUN(test_clusters);
 	RUN(test_trees);
 	RUN(test_statistics_are_safe);
 	RUN(test_statistics_exclude);
