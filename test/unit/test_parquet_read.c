@@ -462,6 +462,17 @@ test_decimals(void)
 	bytes = unit_hex("0100 00000000 00000000 00000000 00000000");
 	bytes.length = 2;
 	CHECK(convert_one(&field, "DECIMAL(10, 2)", &bytes, &out) && out.v.i64 == 256);
+	/* eight bytes fit, of nine some do, and none are zero */
+	bytes = unit_hex("80000000 00000000 12345678 00000000");
+	bytes.length = 8;
+	CHECK(convert_one(&field, "DECIMAL(10, 2)", &bytes, &out) && out.v.i64 == PG_INT64_MIN);
+	bytes.length = 9;
+	CHECK(!convert_one(&field, "DECIMAL(10, 2)", &bytes, &out));
+	bytes = unit_hex("ff800000 00000000 02345678 00000000");
+	bytes.length = 9;
+	CHECK(convert_one(&field, "DECIMAL(10, 2)", &bytes, &out) && out.v.i64 == PG_INT64_MIN + 2);
+	bytes.length = 0;
+	CHECK(convert_one(&field, "DECIMAL(10, 2)", &bytes, &out) && out.v.i64 == 0);
 	bytes = unit_hex("ffffffff 80000000 00000000 00000000 00000000");
 	CHECK(convert_one(&field, "DECIMAL(38, 2)", &bytes, &out) && out.v.i128 == (int128) 1 << 127);
 	CHECK(!convert_one(&field, "DECIMAL(10, 2)", &bytes, &out));

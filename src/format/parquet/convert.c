@@ -169,6 +169,23 @@ big_endian_int128(BytesView bytes, int128 *out)
 	return true;
 }
 
+static inline bool
+big_endian_int64(BytesView bytes, int64 *out)
+{
+	int128		value = 0;
+	bool		fits;
+
+	/* most are as short as their precision allows */
+	if (bytes.length > 0 && bytes.length <= sizeof(int64))
+	{
+		*out = (int64) load_big_endian(bytes.data) >> (8 * (sizeof(int64) - bytes.length));
+		return true;
+	}
+	fits = big_endian_int128(bytes, &value);
+	*out = (int64) value;
+	return fits && *out == value;
+}
+
 static bool
 bytes_to_int128(const Conversion *conversion, const void *native, int count, void *out)
 {
@@ -189,13 +206,7 @@ bytes_to_int64(const Conversion *conversion, const void *native, int count, void
 	bool		fits = true;
 
 	for (int i = 0; i < count; i++)
-	{
-		int128		value = 0;
-
-		fits &= big_endian_int128(from[i], &value);
-		to[i] = (int64) value;
-		fits &= to[i] == value;
-	}
+		fits &= big_endian_int64(from[i], &to[i]);
 	return fits;
 }
 
