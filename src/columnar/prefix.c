@@ -33,8 +33,15 @@ bytes_prefix(BytesView value)
 {
 	uint64		bits = 0;
 
-	memcpy(&bits, value.data, Min(value.length, sizeof(bits)));
-	return pg_ntoh64(bits);
+	if (value.length >= sizeof(bits))
+	{
+		memcpy(&bits, value.data, sizeof(bits));
+		return pg_ntoh64(bits);
+	}
+	/* a call to copy so few bytes takes longer */
+	for (uint32 i = 0; i < value.length; i++)
+		bits |= (uint64) (uint8) value.data[i] << (56 - 8 * i);
+	return bits;
 }
 
 void
