@@ -156,8 +156,16 @@ count_rows(int64 *counts, const int32 *rows, int nrows, const int32 *groups)
 		counts[0] += nrows;
 		return;
 	}
-	FOR_EACH_ROW(row, group)
-		counts[group]++;
+	if (rows == NULL)
+	{
+		for (int i = 0; i < nrows; i++)
+			counts[groups[i]]++;
+	}
+	else
+	{
+		for (int i = 0; i < nrows; i++)
+			counts[groups[rows[i]]]++;
+	}
 }
 
 /* How many flags, which are bytes of 0 and 1, are set: eight are added at once, for as long as their sums fit in bytes. */
@@ -235,14 +243,55 @@ SUM_ROWS(sum_int16, int16, i16, int64)
 SUM_ROWS(sum_int32, int32, i32, int64)
 SUM_ROWS(sum_int64, int64, i64, int128)
 
-#define SUM_INTEGERS(sum_rows, member, sum_member) \
-	if (groups == NULL) \
-		aggregate->sums.sum_member[0] += sum_rows(values, rows, nrows); \
+/* Of many groups, with the counts: sums and counts of a group are fetched once. */
+#define SUM_GROUPS(name, c_type, member, sum_type, sum_member) \
+static void \
+name(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups) \
+{ \
+	const c_type *source = values->values.member; \
+	const bool *nulls = values->has_nulls ? values->nulls : NULL; \
+	sum_type   *sums = aggregate->sums.sum_member; \
+	int64	   *counts = aggregate->counts; \
+	if (rows == NULL && nulls == NULL) \
+	{ \
+		for (int i = 0; i < nrows; i++) \
+		{ \
+			sums[groups[i]] += source[i]; \
+			counts[groups[i]]++; \
+		} \
+	} \
+	else if (rows == NULL) \
+	{ \
+		for (int i = 0; i < nrows; i++) \
+		{ \
+			if (nulls[i]) \
+				continue; \
+			sums[groups[i]] += source[i]; \
+			counts[groups[i]]++; \
+		} \
+	} \
 	else \
 	{ \
 		FOR_EACH_VALUE(row, group) \
-			aggregate->sums.sum_member[group] += values->values.member[row]; \
+		{ \
+			sums[group] += source[row]; \
+			counts[group]++; \
+		} \
 	} \
+}
+
+SUM_GROUPS(sum_groups_int8, int8, i8, int64, i64)
+SUM_GROUPS(sum_groups_int16, int16, i16, int64, i64)
+SUM_GROUPS(sum_groups_int32, int32, i32, int64, i64)
+SUM_GROUPS(sum_groups_int64, int64, i64, int128, i128)
+
+#define SUM_INTEGERS(sum_rows, sum_groups, sum_member) \
+	if (groups != NULL) \
+	{ \
+		sum_groups(aggregate, values, rows, nrows, groups); \
+		return; \
+	} \
+	aggregate->sums.sum_member[0] += sum_rows(values, rows, nrows); \
 	break
 
 static inline void
@@ -281,13 +330,13 @@ add_to_sums(Aggregate *aggregate, const Vector *values, const int32 *rows, int n
 	switch (values->type->physical)
 	{
 		case PHYSICAL_INT8:
-			SUM_INTEGERS(sum_int8, i8, i64);
+			SUM_INTEGERS(sum_int8, sum_groups_int8, i64);
 		case PHYSICAL_INT16:
-			SUM_INTEGERS(sum_int16, i16, i64);
+			SUM_INTEGERS(sum_int16, sum_groups_int16, i64);
 		case PHYSICAL_INT32:
-			SUM_INTEGERS(sum_int32, i32, i64);
+			SUM_INTEGERS(sum_int32, sum_groups_int32, i64);
 		case PHYSICAL_INT64:
-			SUM_INTEGERS(sum_int64, i64, i128);
+			SUM_INTEGERS(sum_int64, sum_groups_int64, i128);
 		case PHYSICAL_INT128:
 			FOR_EACH_VALUE(row, group)
 				wide_sum_add(&aggregate->sums.wide[group], values->values.i128[row]);

@@ -320,35 +320,63 @@ find_sparse(Grouping *grouping, int32 row, bool add, int32 *groups)
 	return added;
 }
 
+/*
+ * The groups that the array has; are there rows of others?  When groups are
+ * added, no string is unknown.
+ */
+static pg_attribute_always_inline bool
+look_up_dense(const Grouping *grouping, const int32 *rows, int nrows, bool two_keys, bool add, int32 *groups)
+{
+	const int32 *dense = grouping->dense;
+	const int32 *codes = grouping->codes;
+	const int32 *second_codes = grouping->second_codes;
+	int64		columns = grouping->dense_columns;
+	int32		all = 0;
+
+	for (int i = 0; i < nrows; i++)
+	{
+		int32		row = rows != NULL ? rows[i] : i;
+		int32		first = codes[row];
+		int32		second = two_keys ? second_codes[row] : STRING_NULL;
+		bool		known = add || (first != STRING_UNKNOWN && second != STRING_UNKNOWN);
+		int32		group = known ? dense[(first + 1) * columns + second + 1] : GROUP_NONE;
+
+		groups[row] = group;
+		all |= group;
+	}
+	return all < 0;
+}
+
+/* Compiled for the common cases, in which what does not change is not looked at for each row. */
+static bool
+assign_known(const Grouping *grouping, const int32 *rows, int nrows, bool add, int32 *groups)
+{
+	if (rows != NULL || !add)
+		return look_up_dense(grouping, rows, nrows, grouping->nkeys > 1, add, groups);
+	if (grouping->nkeys > 1)
+		return look_up_dense(grouping, NULL, nrows, true, true, groups);
+	return look_up_dense(grouping, NULL, nrows, false, true, groups);
+}
+
 /* False when there is no array. */
 static bool
 assign_dense(Grouping *grouping, const Vector *const *columns, const int32 *rows, int nrows, bool add,
 			 int32 *groups, int *added)
 {
-	int			nmissing = 0;
-
 	string_table_codes(grouping->keys[0].strings, columns[0], rows, nrows, add, grouping->codes);
 	if (grouping->nkeys > 1)
 		string_table_codes(grouping->keys[1].strings, columns[1], rows, nrows, add, grouping->second_codes);
 	if (!reserve_dense(grouping))
 		return false;
+	*added = 0;
+	if (!assign_known(grouping, rows, nrows, add, groups))
+		return true;
 	for (int i = 0; i < nrows; i++)
 	{
 		int32		row = rows != NULL ? rows[i] : i;
-		int64		place = dense_place(grouping, row);
-		int32		group = place >= 0 ? grouping->dense[place] : GROUP_NONE;
 
-		groups[row] = group;
-		grouping->found[nmissing] = row;
-		nmissing += group < 0;
-	}
-	*added = 0;
-	for (int i = 0; i < nmissing; i++)
-	{
-		int			new = find_sparse(grouping, grouping->found[i], add, groups);
-
-		if (new > 0)
-			grouping->first[(*added)++] = grouping->found[i];
+		if (groups[row] < 0 && find_sparse(grouping, row, add, groups) > 0)
+			grouping->first[(*added)++] = row;
 	}
 	return true;
 }

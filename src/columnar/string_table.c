@@ -162,28 +162,48 @@ begin_dictionary(StringTable *table, const Vector *vector)
 	table->stamp++;
 }
 
-static inline int32
-code_of_entry(StringTable *table, const Vector *vector, int32 entry, bool add)
+static pg_noinline void
+find_entry(StringTable *table, const Vector *vector, int32 entry, bool add)
 {
-	if (table->stamps[entry] != table->stamp)
+	table->stamps[entry] = table->stamp;
+	table->dictionary_codes[entry] = find(table, vector->dictionary[entry], add);
+}
+
+/* Compiled once for each kind of rows; what does not change is out of sight of the stores. */
+static pg_attribute_always_inline void
+translate_codes(StringTable *table, const Vector *vector, const int32 *rows, int nrows, const bool *nulls, bool add,
+				int32 *codes)
+{
+	const int32 *entries = vector->codes;
+	const int32 *known = table->dictionary_codes;
+	const uint32 *stamps = table->stamps;
+	uint32		stamp = table->stamp;
+
+	for (int i = 0; i < nrows; i++)
 	{
-		table->stamps[entry] = table->stamp;
-		table->dictionary_codes[entry] = find(table, vector->dictionary[entry], add);
+		int32		row = rows != NULL ? rows[i] : i;
+
+		if (nulls != NULL && nulls[row])
+		{
+			codes[row] = STRING_NULL;
+			continue;
+		}
+		if (unlikely(stamps[entries[row]] != stamp))
+			find_entry(table, vector, entries[row], add);
+		codes[row] = known[entries[row]];
 	}
-	return table->dictionary_codes[entry];
 }
 
 static void
 codes_of_dictionary(StringTable *table, const Vector *vector, const int32 *rows, int nrows, bool add, int32 *codes)
 {
 	begin_dictionary(table, vector);
-	for (int i = 0; i < nrows; i++)
-	{
-		int32		row = rows != NULL ? rows[i] : i;
-
-		codes[row] = vector->has_nulls && vector->nulls[row] ? STRING_NULL :
-			code_of_entry(table, vector, vector->codes[row], add);
-	}
+	if (vector->has_nulls)
+		translate_codes(table, vector, rows, nrows, vector->nulls, add, codes);
+	else if (rows != NULL)
+		translate_codes(table, vector, rows, nrows, NULL, add, codes);
+	else
+		translate_codes(table, vector, NULL, nrows, NULL, add, codes);
 }
 
 void
