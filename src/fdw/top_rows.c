@@ -375,19 +375,20 @@ static int
 choose_candidates(TopRows *top, const Batch *batch)
 {
 	RowOrder	order = {top, batch->columns};
+	int			better;
 	int			count;
 	int			i;
 
 	rank_rows(top, batch->columns, batch->selection, batch->nselected);
-	count = keep_better(top, batch, batch->nselected);
-	if (count > top->limit)
-	{
-		select_first(top->ranked, count, top->limit, &order);
-		count = top->limit;
-	}
+	better = keep_better(top, batch, batch->nselected);
+	count = Min(better, top->limit);
+	if (better > count)
+		select_first(top->ranked, better, count, &order);
 	for (i = 0; i < count; i++)
 		top->candidates[i] = top->ranked[i].row;
-	qsort(top->candidates, count, sizeof(int32), compare_int32);
+	/* selecting leaves them in no order */
+	if (better > count)
+		qsort(top->candidates, count, sizeof(int32), compare_int32);
 	return count;
 }
 

@@ -175,7 +175,6 @@ load_dictionary(ParquetColumn *column)
 	PageHeader *header = &column->header;
 	MemoryContext old = MemoryContextSwitchTo(column->group_context);
 	PageBody	body;
-	uint8	   *copy;
 
 	if (header->encoding != PARQUET_PLAIN && header->encoding != PARQUET_PLAIN_DICTIONARY)
 		column_damaged(column, "Its dictionary has an encoding that dictionaries cannot have.");
@@ -185,7 +184,8 @@ load_dictionary(ParquetColumn *column)
 	/* a page in the cache stays as long as the row group is read, others do not */
 	if (column->dictionary_page == NULL && body.partial == NULL)
 	{
-		copy = palloc_extended(body.length + READ_PADDING, MCXT_ALLOC_HUGE);
+		uint8	   *copy = palloc_extended(body.length + READ_PADDING, MCXT_ALLOC_HUGE);
+
 		memcpy(copy, body.values, body.length);
 		memset(copy + body.length, 0, READ_PADDING);
 		body.values = copy;
