@@ -11,9 +11,11 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <sys/mman.h>
 #endif
 
 #include "access/parallel.h"
+#include "common/hashfn.h"
 #include "port/atomics.h"
 #include "storage/spin.h"
 #include "utils/memutils.h"
@@ -24,6 +26,8 @@
 #include "settings.h"
 
 #define KEPT_FREE_BYTES (32 * 1024 * 1024)
+#define FIRST_BYTES (10 * 1024 * 1024)	/* windows and pages of a few columns */
+#define LARGE_PAGE_BYTES (2 * 1024 * 1024)	/* of the kernel on x86-64, and most often elsewhere */
 
 #define COUNTERS (sizeof(FormatCounters) / sizeof(int64))
 
@@ -36,7 +40,7 @@ struct SharedScan
 	bool		leader_only;
 	int			readers;		/* processes, with the leader */
 	pg_atomic_uint64 next_unit;
-	pg_atomic_uint64 plan_size; /* units and rows of the plan, as one number; 0: nobody has planned yet */
+	pg_atomic_uint64 plan_hash; /* of its units, rows and columns; 0: nobody has planned yet */
 	slock_t		mutex;			/* of what follows */
 	bool		executed;
 	ScanCounters planned;
@@ -76,7 +80,7 @@ streamhouseInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *pcx
 		!lake_table_shows_state(scan->foreign->table);
 	shared->readers = pcxt->nworkers + 1;
 	pg_atomic_init_u64(&shared->next_unit, 0);
-	pg_atomic_init_u64(&shared->plan_size, 0);
+	pg_atomic_init_u64(&shared->plan_hash, 0);
 	SpinLockInit(&shared->mutex);
 	shared->snapshot_length = strlen(snapshot);
 	memcpy(shared->snapshot, snapshot, shared->snapshot_length + 1);
@@ -89,20 +93,37 @@ streamhouseReInitializeDSMForeignScan(ForeignScanState *node, ParallelContext *p
 	SharedScan *shared = coordinate;
 
 	pg_atomic_write_u64(&shared->next_unit, 0);
-	pg_atomic_write_u64(&shared->plan_size, 0);
+	pg_atomic_write_u64(&shared->plan_hash, 0);
 }
 
 /*
- * Units are read one after the other, each in memory that is freed after it:
- * to have that back from the kernel again and again costs more than the reading.
- * A worker ends soon, and all of its memory with it.
+ * A worker ends soon, and all of its memory with it: it keeps what units have
+ * freed, and begins with some in large pages, where the kernel has these for
+ * who asks.  To be given small ones, one after the other, costs a short scan
+ * as much as a tenth of its reading.
  */
 static void
-keep_freed_memory(void)
+prepare_memory(void)
 {
 #ifdef M_TRIM_THRESHOLD
+	static bool prepared = false;
+	char	   *memory;
+
+	if (prepared)
+		return;
+	prepared = true;
 	(void) mallopt(M_MMAP_THRESHOLD, KEPT_FREE_BYTES);
 	(void) mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES);
+	memory = malloc(FIRST_BYTES);
+#ifdef MADV_HUGEPAGE
+	if (memory != NULL)
+	{
+		char	   *start = (char *) TYPEALIGN(LARGE_PAGE_BYTES, memory);
+
+		(void) madvise(start, TYPEALIGN_DOWN(LARGE_PAGE_BYTES, memory + FIRST_BYTES - start), MADV_HUGEPAGE);
+	}
+#endif
+	free(memory);
 #endif
 }
 
@@ -113,7 +134,7 @@ streamhouseInitializeWorkerForeignScan(ForeignScanState *node, shm_toc *toc, voi
 	MemoryContext old_context = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 	const LakeSnapshot *snapshot = NULL;
 
-	keep_freed_memory();
+	prepare_memory();
 	scan->shared = coordinate;
 	if (scan->shared->snapshot_length > 0)
 		snapshot = snapshot_parse(scan->shared->snapshot, scan->shared->snapshot_length, "the leader's snapshot");
@@ -145,14 +166,14 @@ void
 shared_scan_start(ForeignTableScan *scan, const ScanPlan *plan, const List *units)
 {
 	SharedScan *shared = scan->shared;
-	uint64		size = (uint64) plan->row_count * 31 + list_length(units) + 1;
+	uint32		columns = table_reader_share(scan->reader, choose_unit, shared);
+	uint64		hash = hash_combine64((uint64) plan->row_count * 31 + list_length(units), columns) | 1;
 	uint64		none = 0;
 
-	table_reader_share(scan->reader, choose_unit, shared);
 	if (shared->leader_only)
 		return;
-	if (!pg_atomic_compare_exchange_u64(&shared->plan_size, &none, size) && none != size)
-		elog(ERROR, "parallel workers have not planned the same files of foreign table \"%s\"",
+	if (!pg_atomic_compare_exchange_u64(&shared->plan_hash, &none, hash) && none != hash)
+		elog(ERROR, "parallel workers have not planned the same files and columns of foreign table \"%s\"",
 			 RelationGetRelationName(scan->foreign->relation));
 	SpinLockAcquire(&shared->mutex);
 	shared->executed = true;

@@ -62,6 +62,7 @@ typedef struct FormatReadOptions
 	const DataField *columns;	/* wanted: found by name; type as it should come out */
 	const Predicate *predicate; /* over positions in columns; only to skip what cannot match. May be NULL */
 	const RowRange *rows;		/* give only these, and count the file where they begin with 0; NULL: all */
+	bool		rows_may_move;	/* their bounds, to where it is cheaper to read; the same for whoever reads up to or from it */
 	FormatCounters *counters;	/* may be NULL */
 	uint64		file_size;		/* as the manifest says: the end of the file; 0 unknown */
 	int64		file_rows;		/* as the manifest says: for files that do not say it themselves */

@@ -312,6 +312,7 @@ data_file_open(LakeTable *table, BytesView partition, int32 bucket, const DataFi
 	options.columns = columns;
 	options.predicate = predicate_rewrite(predicate, rewrite_leaf, reader);
 	options.rows = rows;
+	options.rows_may_move = true;
 	options.counters = counters;
 	options.file_size = file->file_size > 0 ? file->file_size : 0;
 	options.file_rows = file->row_count;

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "lake/data_file.h"
 #include "lake/merge.h"
 #include "lake/read.h"
@@ -130,11 +131,12 @@ table_reader_open(LakeTable *table, List *splits, const int *projection, int npr
 	return reader;
 }
 
-void
+uint32
 table_reader_share(TableReader *reader, SplitChooser chooser, void *arg)
 {
 	reader->chooser = chooser;
 	reader->chooser_arg = arg;
+	return hash_bytes((const unsigned char *) reader->fields, reader->nfields * (int) sizeof(int));
 }
 
 /* Close what is open; its memory and files belong to the context. */

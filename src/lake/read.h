@@ -31,9 +31,11 @@ extern TableReader *table_reader_open(LakeTable *table, List *splits, const int 
 /*
  * Read only the splits whose numbers a function gives, one after the other,
  * until it gives one that there is not: several readers of one list share it.
+ * They have to read the same columns, or parts of files would not meet:
+ * returns a hash of these, for the caller to compare.
  */
 typedef int64 (*SplitChooser) (void *arg);
-extern void table_reader_share(TableReader *reader, SplitChooser chooser, void *arg);
+extern uint32 table_reader_share(TableReader *reader, SplitChooser chooser, void *arg);
 
 /* Next batch with at least one selected row, valid until the next call; NULL at the end. */
 extern Batch *table_reader_next(TableReader *reader);

@@ -6,7 +6,8 @@
  * if the last units are small; each unit costs something to open, though.  So
  * units begin large, and shrink with what is left.  Files that need no merge are cut
  * by rows: a reader goes straight to the row group, and with a page index to
- * the page, where its part begins.  What has to be merged stays together.
+ * the page, where its part begins; a format may move that place a little
+ * (rows_may_move).  What has to be merged stays together.
  */
 #include "postgres.h"
 

@@ -227,6 +227,7 @@ read_data_file(BytesView bytes, void *arg)
 	cache_limit = unit_random_below(2) ? CACHE_KB : 0;
 	if (format_lookup(file->format)->takes_rows)
 		options.rows = random_range(file);
+	options.rows_may_move = unit_random_below(2) == 0;
 	storage_replace(path, bytes.data, bytes.length);
 	PG_TRY();
 	{

@@ -12,6 +12,7 @@
 #include "format/parquet/column_read.h"
 #include "format/parquet/nested_read.h"
 #include "format/parquet/parquet.h"
+#include "format/parquet/part_rows.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -42,7 +43,7 @@ typedef struct ParquetReader
 	MemoryContext batch_context;
 	ParquetFile file;
 	FormatCounters own_counters;	/* when the caller wants none */
-	RowRange	rows;			/* of the file, that are wanted */
+	RowRange	rows;			/* of the file, that are to be read */
 	ParquetMetadata metadata;
 	bool	   *wanted_leaves;
 	const Predicate *predicate;
@@ -140,6 +141,20 @@ make_columns(ParquetReader *reader, const FormatReadOptions *options)
 	pfree(in_predicate);
 }
 
+static void
+choose_part(ParquetReader *reader, const FormatReadOptions *options)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->group_context);
+	RowRange	rows = format_rows(options, reader->base.file_rows, reader->file.path);
+
+	if (rows.start == 0)
+		reader->file.counters->row_groups += reader->metadata.nrow_groups;
+	reader->rows = options->rows_may_move ?
+		part_rows_align(reader->metadata, reader->wanted_leaves, reader->leaves, reader->nleaves, rows) : rows;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(reader->group_context);
+}
+
 FormatReader *
 parquet_open(StorageFile *file, const FormatReadOptions *options)
 {
@@ -157,9 +172,7 @@ parquet_open(StorageFile *file, const FormatReadOptions *options)
 	open_columns(reader, options);
 	reader->row_group.chunks = palloc0(Max(reader->metadata.nleaves, 1) * sizeof(ParquetChunk));
 	reader->base.file_rows = reader->metadata.num_rows;
-	reader->rows = format_rows(options, reader->base.file_rows, reader->file.path);
-	if (reader->rows.start == 0)
-		reader->file.counters->row_groups += reader->metadata.nrow_groups;
+	choose_part(reader, options);
 	MemoryContextSwitchTo(old);
 	return &reader->base;
 }
