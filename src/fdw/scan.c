@@ -28,9 +28,6 @@
 /* Enough to pay for the calls; Datums of a dozen columns still fit into a core's first cache. */
 #define LARGEST_SLICE_ROWS 256
 
-/* Added to arrays of a column: without it those of all columns would compete for the same places in the cache. */
-#define CACHE_LINE_BYTES 64
-
 /* A slice that takes more memory makes the next one smaller. */
 #define SLICE_MEMORY (8 * 1024 * 1024)
 
@@ -60,6 +57,20 @@ must_come_back(ForeignScanState *node, const LakeTable *table, int field)
 }
 
 static void
+prepare_slices(ForeignTableScan *scan)
+{
+	/* odd: the values of a column do not compete for a few places in the cache */
+	scan->row_width = scan->ncolumns | 1;
+	scan->values = palloc(LARGEST_SLICE_ROWS * scan->row_width * sizeof(Datum));
+	scan->isnull = palloc(LARGEST_SLICE_ROWS * scan->row_width * sizeof(bool));
+	scan->column_values = palloc(LARGEST_SLICE_ROWS * sizeof(Datum));
+	scan->column_isnull = palloc(LARGEST_SLICE_ROWS * sizeof(bool));
+	scan->is_prefix = true;
+	for (int i = 0; i < scan->ncolumns; i++)
+		scan->is_prefix &= scan->columns[i].attribute == i;
+}
+
+static void
 prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 {
 	List	   *attributes = list_nth(((ForeignScan *) node->ss.ps.plan)->fdw_private, SCAN_ATTRIBUTES);
@@ -82,8 +93,6 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 		scan->projection[scan->ncolumns] = field;
 		column = &scan->columns[scan->ncolumns++];
 		column->attribute = i;
-		column->values = palloc(LARGEST_SLICE_ROWS * sizeof(Datum) + CACHE_LINE_BYTES);
-		column->isnull = palloc(LARGEST_SLICE_ROWS * sizeof(bool) + CACHE_LINE_BYTES);
 		column->decoder = palloc(sizeof(ColumnDecoder));
 		column_decoder_init(column->decoder, RelationGetRelationName(foreign->relation),
 							NameStr(attribute->attname), foreign->table->schema->fields[field].type,
@@ -92,6 +101,7 @@ prepare_columns(ForeignTableScan *scan, ForeignScanState *node)
 			column_decoder_set_strict(column->decoder);
 		column_decoder_keep_dictionaries(column->decoder);
 	}
+	prepare_slices(scan);
 }
 
 static int
@@ -372,6 +382,30 @@ settle_nulls(ForeignTableScan *scan, TupleTableSlot *slot)
 }
 
 static void
+decode_column(ForeignTableScan *scan, int number, int nrows)
+{
+	const Vector *vector = scan->batch->columns[number];
+	Datum	   *values = scan->values + number;
+	bool	   *isnull = scan->isnull + number;
+	int			width = scan->row_width;
+	int			i;
+
+	if (scan->slice_places != NULL)
+		column_decode(scan->columns[number].decoder, vector, scan->slice_places, nrows,
+					  scan->column_values, scan->column_isnull);
+	else
+		column_decode_range(scan->columns[number].decoder, vector, scan->next_row, nrows,
+							scan->column_values, scan->column_isnull);
+	for (i = 0; i < nrows; i++)
+		values[i * width] = scan->column_values[i];
+	if (vector->has_nulls)
+	{
+		for (i = 0; i < nrows; i++)
+			isnull[i * width] = scan->column_isnull[i];
+	}
+}
+
+static void
 load_slice(ForeignTableScan *scan)
 {
 	const Batch *batch = scan->batch;
@@ -383,16 +417,7 @@ load_slice(ForeignTableScan *scan)
 	old_context = MemoryContextSwitchTo(scan->slice_context);
 	scan->slice_places = batch->selection != NULL ? batch->selection + scan->next_row : NULL;
 	for (i = 0; i < scan->ncolumns; i++)
-	{
-		ScanColumn *column = &scan->columns[i];
-
-		if (scan->slice_places != NULL)
-			column_decode(column->decoder, batch->columns[i], scan->slice_places, nrows,
-						  column->values, column->isnull);
-		else
-			column_decode_range(column->decoder, batch->columns[i], scan->next_row, nrows,
-								column->values, column->isnull);
-	}
+		decode_column(scan, i, nrows);
 	MemoryContextSwitchTo(old_context);
 
 	adjust_slice_limit(scan);
@@ -443,18 +468,20 @@ static void
 store_row(ForeignTableScan *scan, TupleTableSlot *slot, int row)
 {
 	const ScanColumn *columns = scan->columns;
+	const Datum *values = scan->values + row * scan->row_width;
+	const bool *isnull = scan->isnull + row * scan->row_width;
 	int			ncolumns = scan->ncolumns;
-	Datum	   *values = slot->tts_values;
 	int			i;
 
-	for (i = 0; i < ncolumns; i++)
-		values[columns[i].attribute] = columns[i].values[row];
-	for (i = 0; i < scan->nnullable; i++)
+	if (scan->is_prefix)
+		memcpy(slot->tts_values, values, ncolumns * sizeof(Datum));
+	else
 	{
-		const ScanColumn *column = &columns[scan->nullable[i]];
-
-		slot->tts_isnull[column->attribute] = column->isnull[row];
+		for (i = 0; i < ncolumns; i++)
+			slot->tts_values[columns[i].attribute] = values[i];
 	}
+	for (i = 0; i < scan->nnullable; i++)
+		slot->tts_isnull[columns[scan->nullable[i]].attribute] = isnull[scan->nullable[i]];
 	ExecStoreVirtualTuple(slot);
 }
 

@@ -19,8 +19,6 @@
 typedef struct ScanColumn
 {
 	int			attribute;		/* attribute number - 1 */
-	Datum	   *values;			/* of the slice, with room for the largest */
-	bool	   *isnull;
 	ColumnDecoder *decoder;
 } ScanColumn;
 
@@ -66,8 +64,14 @@ typedef struct ForeignTableScan
 	Batch	   *batch;
 	int			next_row;		/* of the batch's selected rows, the first after the slice */
 
-	/* a slice of the batch, as Datums */
+	/* a slice of the batch, as Datums, with room for the largest */
 	MemoryContext slice_context;
+	Datum	   *values;			/* row after row, each of row_width */
+	bool	   *isnull;			/* the same, of columns that have nulls in the slice */
+	int			row_width;
+	bool		is_prefix;		/* columns are the first attributes, in their order */
+	Datum	   *column_values;	/* of the column that is decoded */
+	bool	   *column_isnull;
 	const int32 *slice_places;	/* of its rows in the batch; NULL: from slice_first on */
 	int			slice_first;	/* its first row, by number among those selected */
 	int			slice_rows;

@@ -19,7 +19,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #define SCAN_MEMORY_IDLE_BYTES ((size_t) 0)
 #else
-#define SCAN_MEMORY_IDLE_BYTES ((size_t) 24 * 1024 * 1024)
+#define SCAN_MEMORY_IDLE_BYTES ((size_t) 32 * 1024 * 1024)
 #endif
 
 typedef struct ScanMemory ScanMemory;
