@@ -82,6 +82,23 @@ aggregate_reserve(Aggregate *aggregate, int capacity)
 	aggregate->capacity = capacity;
 }
 
+bool
+aggregate_can_share_counts(const Aggregate *aggregate)
+{
+	if (aggregate->kind == AGGREGATE_COUNT)
+		return true;
+
+	/* sums of floats ask for each value whether it is the first */
+	return aggregate->kind == AGGREGATE_SUM && aggregate->type->physical != PHYSICAL_FLOAT &&
+		aggregate->type->physical != PHYSICAL_DOUBLE;
+}
+
+void
+aggregate_share_counts(Aggregate *aggregate, const Aggregate *counter)
+{
+	aggregate->row_counter = counter;
+}
+
 Size
 aggregate_group_bytes(const Aggregate *aggregate)
 {
@@ -211,10 +228,47 @@ count_present(const Vector *values, const int32 *rows, int nrows)
 	return nrows - nulls;
 }
 
+/* Most values are not null: eight are passed at once. */
 static void
-count_values(int64 *counts, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+take_off_nulls(int64 *counts, const bool *nulls, int nrows, const int32 *groups)
+{
+	int			i = 0;
+
+	for (; i + 8 <= nrows; i += 8)
+	{
+		uint64		eight;
+
+		memcpy(&eight, nulls + i, sizeof(eight));
+		if (eight == 0)
+			continue;
+		for (int k = i; k < i + 8; k++)
+			counts[groups[k]] -= nulls[k];
+	}
+	for (; i < nrows; i++)
+		counts[groups[i]] -= nulls[i];
+}
+
+/* Of many groups, whose rows another aggregate counts. */
+static void
+count_missing(int64 *counts, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
 {
 	if (!values->has_nulls)
+		return;
+	if (rows == NULL)
+		take_off_nulls(counts, values->nulls, nrows, groups);
+	else
+		FOR_EACH_ROW(row, group)
+			counts[group] -= values->nulls[row];
+}
+
+static void
+count_values(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups)
+{
+	int64	   *counts = aggregate->counts;
+
+	if (aggregate->row_counter != NULL)
+		count_missing(counts, values, rows, nrows, groups);
+	else if (!values->has_nulls)
 		count_rows(counts, rows, nrows, groups);
 	else if (groups == NULL)
 		counts[0] += count_present(values, rows, nrows);
@@ -243,40 +297,28 @@ SUM_ROWS(sum_int16, int16, i16, int64)
 SUM_ROWS(sum_int32, int32, i32, int64)
 SUM_ROWS(sum_int64, int64, i64, int128)
 
-/* Of many groups, with the counts: sums and counts of a group are fetched once. */
+/* Of many groups. */
 #define SUM_GROUPS(name, c_type, member, sum_type, sum_member) \
 static void \
 name(Aggregate *aggregate, const Vector *values, const int32 *rows, int nrows, const int32 *groups) \
 { \
 	const c_type *source = values->values.member; \
-	const bool *nulls = values->has_nulls ? values->nulls : NULL; \
+	const uint8 *nulls = values->has_nulls ? (const uint8 *) values->nulls : NULL; \
 	sum_type   *sums = aggregate->sums.sum_member; \
-	int64	   *counts = aggregate->counts; \
 	if (rows == NULL && nulls == NULL) \
 	{ \
 		for (int i = 0; i < nrows; i++) \
-		{ \
 			sums[groups[i]] += source[i]; \
-			counts[groups[i]]++; \
-		} \
 	} \
 	else if (rows == NULL) \
 	{ \
 		for (int i = 0; i < nrows; i++) \
-		{ \
-			if (nulls[i]) \
-				continue; \
-			sums[groups[i]] += source[i]; \
-			counts[groups[i]]++; \
-		} \
+			sums[groups[i]] += UNLESS_NULL(c_type, source[i], nulls[i], 0); \
 	} \
 	else \
 	{ \
 		FOR_EACH_VALUE(row, group) \
-		{ \
 			sums[group] += source[row]; \
-			counts[group]++; \
-		} \
 	} \
 }
 
@@ -287,11 +329,9 @@ SUM_GROUPS(sum_groups_int64, int64, i64, int128, i128)
 
 #define SUM_INTEGERS(sum_rows, sum_groups, sum_member) \
 	if (groups != NULL) \
-	{ \
 		sum_groups(aggregate, values, rows, nrows, groups); \
-		return; \
-	} \
-	aggregate->sums.sum_member[0] += sum_rows(values, rows, nrows); \
+	else \
+		aggregate->sums.sum_member[0] += sum_rows(values, rows, nrows); \
 	break
 
 static inline void
@@ -348,7 +388,7 @@ add_to_sums(Aggregate *aggregate, const Vector *values, const int32 *rows, int n
 		default:
 			elog(ERROR, "values of physical type %d cannot be added", (int) values->type->physical);
 	}
-	count_values(aggregate->counts, values, rows, nrows, groups);
+	count_values(aggregate, values, rows, nrows, groups);
 }
 
 /* Youngs and Cramer, step by step as float8_accum: it fails where that does. */
@@ -386,7 +426,7 @@ add_to_moments(Aggregate *aggregate, const Vector *values, const int32 *rows, in
 		add_moment(&aggregate->sums.moments[group],
 				   values->type->physical == PHYSICAL_FLOAT ? values->values.f32[row] : values->values.f64[row]);
 	}
-	count_values(aggregate->counts, values, rows, nrows, groups);
+	count_values(aggregate, values, rows, nrows, groups);
 }
 
 /* ---- extremes ---- */
@@ -536,7 +576,7 @@ aggregate_add(Aggregate *aggregate, const Vector *values, const int32 *rows, int
 			count_rows(aggregate->counts, rows, nrows, groups);
 			break;
 		case AGGREGATE_COUNT:
-			count_values(aggregate->counts, values, rows, nrows, groups);
+			count_values(aggregate, values, rows, nrows, groups);
 			break;
 		case AGGREGATE_COUNT_DISTINCT:
 			distinct_add(aggregate->distinct, values, rows, nrows, groups, aggregate->counts);
@@ -559,4 +599,9 @@ aggregate_finish(Aggregate *aggregate)
 {
 	if (aggregate->distinct != NULL)
 		distinct_finish(aggregate->distinct, aggregate->counts);
+	if (aggregate->row_counter != NULL)
+	{
+		for (int i = 0; i < aggregate->capacity; i++)
+			aggregate->counts[i] += aggregate->row_counter->counts[i];
+	}
 }

@@ -46,6 +46,7 @@ typedef struct Aggregate
 	const DataType *type;		/* of the argument; NULL for AGGREGATE_COUNT_ROWS */
 	int			capacity;		/* groups for which there is room */
 	int64	   *counts;			/* by group: of values (rows) taken */
+	const struct Aggregate *row_counter;	/* not NULL: until aggregate_finish, counts are less by its counts */
 	union
 	{
 		void	   *any;
@@ -70,6 +71,15 @@ extern Aggregate *aggregate_create(AggregateKind kind, const DataType *type, boo
 
 /* Make room for groups; new ones are empty. */
 extern void aggregate_reserve(Aggregate *aggregate, int capacity);
+
+/*
+ * Can the aggregate do without counts of its own where another one counts the
+ * same rows?  Then only rows without a value cost it a step.
+ */
+extern bool aggregate_can_share_counts(const Aggregate *aggregate);
+
+/* It does, and counter, of AGGREGATE_COUNT_ROWS, lives as long.  To be called before rows come. */
+extern void aggregate_share_counts(Aggregate *aggregate, const Aggregate *counter);
 
 /* Bytes for each group of the capacity, and beside those. */
 extern Size aggregate_group_bytes(const Aggregate *aggregate);

@@ -25,6 +25,7 @@ struct Aggregation
 	MemoryContext group_context;
 	Grouping   *grouping;		/* NULL: there is one group */
 	Aggregate **aggregates;		/* by item */
+	Aggregate  *row_counter;	/* counts rows for them all, beside the items; NULL: it is not needed */
 	bool		full;			/* no new groups */
 	RowSpill   *spill;			/* rows of other groups; NULL: none */
 	int			depth;			/* of that */
@@ -40,6 +41,53 @@ struct Aggregation
 	bool	   *absent;			/* of the span: not selected */
 	bool	   *masked_nulls;	/* of an item's values: null, or absent */
 };
+
+static bool
+takes_all_rows(const AggregationItem *item)
+{
+	return item->filter == NULL && item->condition == NULL;
+}
+
+static int
+group_capacity(const Aggregation *aggregation)
+{
+	return aggregation->grouping != NULL ? grouping_capacity(aggregation->grouping) : 1;
+}
+
+/*
+ * Groups are many, and lie wherever rows find them: their rows are counted
+ * once, not by each aggregate.
+ */
+static void
+share_counts(Aggregation *aggregation)
+{
+	const AggregationSpec *spec = aggregation->spec;
+	Aggregate  *counter = NULL;
+	int			sharing = 0;
+
+	aggregation->row_counter = NULL;
+	for (int i = 0; i < spec->nitems; i++)
+	{
+		if (!takes_all_rows(&spec->items[i]))
+			continue;
+		if (spec->items[i].kind == AGGREGATE_COUNT_ROWS)
+			counter = aggregation->aggregates[i];
+		sharing += aggregate_can_share_counts(aggregation->aggregates[i]);
+	}
+	if (aggregation->grouping == NULL || sharing + (counter != NULL) < 2)
+		return;
+	if (counter == NULL)
+	{
+		counter = aggregate_create(AGGREGATE_COUNT_ROWS, NULL, true, spec->memory_limit);
+		aggregate_reserve(counter, group_capacity(aggregation));
+		aggregation->row_counter = counter;
+	}
+	for (int i = 0; i < spec->nitems; i++)
+	{
+		if (takes_all_rows(&spec->items[i]) && aggregate_can_share_counts(aggregation->aggregates[i]))
+			aggregate_share_counts(aggregation->aggregates[i], counter);
+	}
+}
 
 /* Forget all groups. */
 static void
@@ -66,9 +114,9 @@ begin_groups(Aggregation *aggregation)
 
 		aggregation->aggregates[i] = aggregate_create(item->kind, item->argument ? item->argument->type : NULL,
 													  spec->nkeys > 0, spec->memory_limit);
-		aggregate_reserve(aggregation->aggregates[i],
-						  aggregation->grouping != NULL ? grouping_capacity(aggregation->grouping) : 1);
+		aggregate_reserve(aggregation->aggregates[i], group_capacity(aggregation));
 	}
+	share_counts(aggregation);
 	aggregation->full = false;
 	aggregation->spill = NULL;
 	MemoryContextSwitchTo(old);
@@ -112,6 +160,8 @@ group_bytes(const Aggregation *aggregation)
 
 	for (int i = 0; i < aggregation->spec->nitems; i++)
 		bytes += aggregate_group_bytes(aggregation->aggregates[i]);
+	if (aggregation->row_counter != NULL)
+		bytes += aggregate_group_bytes(aggregation->row_counter);
 	return bytes;
 }
 
@@ -150,7 +200,9 @@ make_room(Aggregation *aggregation, int nrows)
 	}
 	grouping_reserve(aggregation->grouping, (int) capacity);
 	for (int i = 0; i < aggregation->spec->nitems; i++)
-		aggregate_reserve(aggregation->aggregates[i], grouping_capacity(aggregation->grouping));
+		aggregate_reserve(aggregation->aggregates[i], group_capacity(aggregation));
+	if (aggregation->row_counter != NULL)
+		aggregate_reserve(aggregation->row_counter, group_capacity(aggregation));
 	return true;
 }
 
@@ -225,7 +277,7 @@ filter_rows(Aggregation *aggregation, const AggregationItem *item, const int32 *
 	int32	   *filtered = aggregation->filtered;
 	int			count = *nrows;
 
-	if (item->filter == NULL && item->condition == NULL)
+	if (takes_all_rows(item))
 		return rows;
 	for (int k = 0; k < count; k++)
 		filtered[k] = rows != NULL ? rows[k] : k;
@@ -258,7 +310,7 @@ choose_span(Aggregation *aggregation, const int32 *rows, int nrows)
 static bool
 takes_span(const Aggregation *aggregation, const AggregationItem *item)
 {
-	return aggregation->span > 0 && item->filter == NULL && item->condition == NULL &&
+	return aggregation->span > 0 && takes_all_rows(item) &&
 		(item->kind == AGGREGATE_COUNT || item->kind == AGGREGATE_SUM ||
 		 item->kind == AGGREGATE_MIN || item->kind == AGGREGATE_MAX);
 }
@@ -320,6 +372,8 @@ aggregation_add(Aggregation *aggregation, Vector *const *columns, const int32 *r
 	if (nrows == 0)
 		return;
 	choose_span(aggregation, rows, nrows);
+	if (aggregation->row_counter != NULL)
+		aggregate_add(aggregation->row_counter, NULL, rows, nrows, aggregation->groups);
 	for (int i = 0; i < spec->nitems; i++)
 		add_to_item(aggregation, i, rows, nrows);
 }
