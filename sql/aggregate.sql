@@ -82,33 +82,48 @@ INSERT INTO agg.orders SELECT i, (k % 5 - 2)::smallint, CASE WHEN k % 7 > 0 THEN
 	timestamp '2024-01-01' + i / 4 * interval '1 microsecond', CASE k % 3 WHEN 0 THEN NULL WHEN 1 THEN true ELSE false END
 	FROM (SELECT i, i * 7919 % 6007 AS k FROM generate_series(1, 6000) i) numbers;
 CREATE TABLE agg.orders_heap AS SELECT * FROM agg.orders;
-DO $$
+-- rows, in their order, and whether the scan chose them, are as expected
+CREATE FUNCTION agg.is_right(query text, part_of_plan text, chosen boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	lake text;
 	heap text;
-	query text;
 	line text;
-	plan text;
-	queries int := 0;
+	plan text := '';
 BEGIN
-	FOR query IN SELECT format('SELECT id, %I::text AS shown FROM $t ORDER BY %I %s NULLS %s, %s LIMIT %s', attname, attname, direction, nulls, last, wanted)
-		FROM pg_attribute, unnest('{ASC,DESC}'::text[]) direction, unnest('{FIRST,LAST}'::text[]) nulls,
-			unnest('{"small DESC, id",id DESC}'::text[]) last, unnest('{1,9,700}'::int[]) wanted
-		WHERE attrelid = 'agg.orders'::regclass AND attnum > 1
-	LOOP
-		plan := '';
-		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '$t', 'agg.orders') LOOP
-			plan := plan || line;
-		END LOOP;
-		EXECUTE format('SELECT string_agg(x::text, e''\n'') FROM (%s) x', replace(query, '$t', 'agg.orders')) INTO lake;
-		EXECUTE format('SELECT string_agg(x::text, e''\n'') FROM (%s) x', replace(query, '$t', 'agg.orders_heap')) INTO heap;
-		IF lake IS DISTINCT FROM heap OR plan NOT LIKE '%Lake Limit%' THEN
-			RAISE WARNING 'wrong: %', query;
-		END IF;
-		queries := queries + 1;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '$t', 'agg.orders') LOOP
+		plan := plan || line;
 	END LOOP;
-	RAISE NOTICE '% queries', queries;
+	EXECUTE format('SELECT string_agg(x::text, e''\n'') FROM (%s) x', replace(query, '$t', 'agg.orders')) INTO lake;
+	EXECUTE format('SELECT string_agg(x::text, e''\n'') FROM (%s) x', replace(query, '$t', 'agg.orders_heap')) INTO heap;
+	RETURN lake IS NOT DISTINCT FROM heap AND chosen = (plan LIKE '%' || part_of_plan || '%');
 END $$;
+SELECT count(*) AS queries, string_agg(query, e'\n') FILTER (WHERE NOT agg.is_right(query, 'Lake Limit', true)) AS wrong FROM (
+	SELECT format('SELECT id, %I::text AS shown FROM $t ORDER BY %I %s NULLS %s, %s LIMIT %s', attname, attname, direction, nulls, last, wanted) AS query
+	FROM pg_attribute, unnest('{ASC,DESC}'::text[]) direction, unnest('{FIRST,LAST}'::text[]) nulls,
+		unnest('{"small DESC, id",id DESC}'::text[]) last, unnest('{1,9,700}'::int[]) wanted
+	WHERE attrelid = 'agg.orders'::regclass AND attnum > 1) x;
+
+-- the first groups in the order of an aggregate: counts and sums as they are kept choose them
+SELECT count(*) AS queries, string_agg(query, e'\n') FILTER (WHERE NOT agg.is_right(query, 'Lake Top Groups', is_chosen)) AS wrong FROM (
+	SELECT format('SELECT %1$s, %2$s AS a, count(*) AS n FROM $t GROUP BY %1$s ORDER BY a %3$s NULLS %4$s, %1$s LIMIT %5$s', keys, aggregate, direction, nulls, wanted) AS query,
+		aggregate ~ '^count|sum.(small|big|price)' AS is_chosen
+	FROM unnest('{id,day,"word, flag",big}'::text[]) keys,
+		unnest('{count(*),count(big),sum(small),sum(big),sum(price),sum(wide),avg(big),max(id),sum(f),count(DISTINCT small),sum(big) FILTER (WHERE id % 2 = 0)}'::text[]) aggregate,
+		unnest('{ASC,DESC}'::text[]) direction, unnest('{FIRST,LAST}'::text[]) nulls, unnest('{1,20,400 OFFSET 3,9999}'::text[]) wanted) x;
+SELECT query, agg.is_right(query, 'Lake Top Groups', false) FROM unnest(ARRAY[
+	'SELECT day, count(*) AS n FROM $t GROUP BY day HAVING count(*) < 9 ORDER BY n DESC, day LIMIT 3',
+	'SELECT DISTINCT n FROM (SELECT day, count(*) AS n FROM $t GROUP BY day) x ORDER BY n LIMIT 3',
+	'SELECT DISTINCT count(*) AS n FROM $t GROUP BY day ORDER BY n LIMIT 3',
+	'SELECT day, count(*) AS n, sum(count(*)) OVER () FROM $t GROUP BY day ORDER BY n DESC, day LIMIT 3',
+	'SELECT count(*) AS n, generate_series(1, 2) FROM $t GROUP BY day ORDER BY n DESC, 2 LIMIT 3',
+	'SELECT day, count(*) AS n FROM $t GROUP BY ROLLUP (day) ORDER BY n DESC, day LIMIT 3',
+	'SELECT day, count(*) AS n FROM $t GROUP BY day ORDER BY count(*) + 1 DESC, day LIMIT 3',
+	'SELECT day, count(*) AS n FROM $t GROUP BY day ORDER BY day, n DESC LIMIT 3',
+	'SELECT day, count(*) AS n FROM $t GROUP BY day ORDER BY n DESC, day FETCH FIRST 3 ROWS WITH TIES',
+	'SELECT day, count(*) AS n FROM $t GROUP BY day ORDER BY n DESC, day LIMIT (SELECT 3)',
+	'SELECT day, count(*) AS n FROM $t GROUP BY day ORDER BY n DESC, day LIMIT 0',
+	'(SELECT day, count(*) AS n FROM $t GROUP BY day UNION ALL SELECT day, 1000 FROM $t WHERE id = 1) ORDER BY n DESC, day LIMIT 3']) query;
+EXPLAIN (COSTS OFF) SELECT word, flag, sum(big) FROM agg.orders GROUP BY word, flag ORDER BY 3 NULLS FIRST, word LIMIT 4 OFFSET 2;
 
 -- plans
 EXPLAIN (COSTS OFF) SELECT word, count(*), sum(big) + 1 FROM agg.t WHERE id > 5 GROUP BY word HAVING count(*) > 2;
@@ -131,6 +146,8 @@ EXPLAIN (COSTS OFF) EXECUTE listed ('{1,2}');
 EXECUTE listed ('{1,2,2000}');
 RESET plan_cache_mode;
 SELECT id, (SELECT count(*) FROM agg.t WHERE t.id < x.id) FROM agg.h x WHERE id IN (1, 50, 1000) ORDER BY id;
+SELECT id, (SELECT string_agg(t.word || '=' || n, ' ') FROM (SELECT word, count(*) AS n FROM agg.t WHERE t.id < x.id * 90 GROUP BY word ORDER BY n DESC, word LIMIT 2) t)
+	FROM agg.h x WHERE id IN (1, 2, 3) ORDER BY id;
 SELECT id, (SELECT max(t.id) FROM (SELECT id FROM agg.t WHERE t.small < x.small ORDER BY id DESC LIMIT 3) t) FROM agg.h x WHERE id IN (1, 2, 3) ORDER BY id;
 
 SET enable_material = off;
@@ -179,6 +196,8 @@ SELECT count(*), sum(s), sum(c), sum(d) FROM (SELECT name, sum(v) s, count(*) c,
 SELECT count(DISTINCT id), count(DISTINCT name), count(DISTINCT v) FROM agg.many;
 SELECT id % 3 AS k, count(DISTINCT id), count(DISTINCT name) FROM agg.many GROUP BY id % 3 ORDER BY 1;
 SELECT count(*), sum(d) FROM (SELECT id * 0 + 7 AS k, count(DISTINCT v) d FROM agg.many GROUP BY 1) x;
+SELECT id, sum(v), count(v) FROM agg.many GROUP BY id ORDER BY 2 DESC LIMIT 3;
+SELECT name, count(*), sum(v) FROM agg.many GROUP BY name ORDER BY 2, 1 LIMIT 3;
 RESET work_mem;
 RESET hash_mem_multiplier;
 

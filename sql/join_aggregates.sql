@@ -54,6 +54,7 @@ END $$;
 -- keys of all kinds
 SELECT * FROM ja.compare('SELECT count(*), sum(b.id), min(d.name) FROM big b JOIN dim d ON b.small = d.id');
 SELECT * FROM ja.compare('SELECT d.name, count(*), sum(b.id), avg(b.price), count(DISTINCT b.word) FROM big b JOIN dim d ON b.far = d.id GROUP BY d.name');
+SELECT * FROM ja.compare('SELECT d.name, b.word, count(*) AS n FROM big b JOIN dim d ON b.far = d.id GROUP BY d.name, b.word ORDER BY n DESC, d.name, b.word LIMIT 5');
 SELECT * FROM ja.compare('SELECT d.word, b.flag, count(*), sum(d.v), max(b.at), min(d.day) FROM big b JOIN dim d ON b.word = d.word GROUP BY d.word, b.flag');
 SELECT * FROM ja.compare('SELECT d.free, count(*) FROM big b JOIN dim d ON b.free = d.free GROUP BY d.free');
 SELECT * FROM ja.compare('SELECT d.price, count(*), sum(b.other) FROM big b JOIN dim d ON b.other = d.price GROUP BY 1');

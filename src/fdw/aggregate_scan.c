@@ -3,7 +3,8 @@
  *		A scan whose rows are groups.
  *
  * All batches are aggregated when the first row is asked for.  Then groups
- * become rows, as many at a time as a batch has.  Where the manifests tell
+ * become rows, as many at a time as a batch has, and only those that may be
+ * among the first if no others are wanted.  Where the manifests tell
  * what a file adds to the result, it is not read.
  */
 #include "postgres.h"
@@ -18,6 +19,7 @@
 #include "fdw/metadata.h"
 #include "fdw/plan.h"
 #include "fdw/scan.h"
+#include "fdw/top_groups.h"
 
 /* A column of the scan's rows: a key, or made of an item of the aggregation. */
 typedef struct OutputColumn
@@ -35,11 +37,15 @@ struct AggregateScan
 	OutputColumn *columns;
 	MemoryContext context;		/* of the groups */
 	Aggregation *aggregation;	/* NULL: nothing has been read */
+	TopGroups	top;
 	int64		known_files;
 	int64		spilled_rows;
-	/* a slice of the groups, as Datums */
+	/* the groups that become rows */
+	int32	   *chosen;			/* their numbers; NULL: all */
+	int			ngroups;
+	/* a slice of these, as Datums */
 	MemoryContext slice_context;
-	int			slice_end;		/* number of the group after the slice */
+	int			slice_end;		/* how many are in slices so far */
 	int			slice_rows;
 	int			slice_next;
 };
@@ -103,6 +109,9 @@ prepare_aggregate(ForeignTableScan *scan, Aggref *aggref, const List *before)
 
 	if (!IsA(aggref, Aggref) || !compute_analyze_aggregate(aggref, target_of(scan), &computed))
 		expression_changed(scan);
+	if (aggregates->top.limit > 0 && column == &aggregates->columns[aggregates->top.column] &&
+		!top_groups_can_compare(&computed))
+		expression_changed(scan);
 	column->item = find_item(aggregates, before, aggref, computed.item.kind);
 	if (column->item < 0)
 	{
@@ -114,6 +123,17 @@ prepare_aggregate(ForeignTableScan *scan, Aggref *aggref, const List *before)
 }
 
 static void
+prepare_top(AggregateScan *aggregates, const List *top)
+{
+	if (top == NIL)
+		return;
+	aggregates->top.limit = linitial_int(top);
+	aggregates->top.column = lsecond_int(top);
+	aggregates->top.descending = lthird_int(top);
+	aggregates->top.nulls_first = lfourth_int(top);
+}
+
+static void
 prepare_outputs(ForeignTableScan *scan, const ForeignScan *plan)
 {
 	AggregateScan *aggregates = scan->aggregates;
@@ -122,6 +142,7 @@ prepare_outputs(ForeignTableScan *scan, const ForeignScan *plan)
 
 	aggregates->spec.nkeys = intVal(list_nth(plan->fdw_private, SCAN_KEYS));
 	aggregates->ncolumns = list_length(plan->fdw_scan_tlist);
+	prepare_top(aggregates, list_nth(plan->fdw_private, SCAN_TOP_GROUPS));
 	aggregates->columns = palloc0(Max(aggregates->ncolumns, 1) * sizeof(OutputColumn));
 	aggregates->spec.keys = palloc(Max(aggregates->spec.nkeys, 1) * sizeof(Expression *));
 	aggregates->spec.items = palloc(Max(aggregates->ncolumns, 1) * sizeof(AggregationItem));
@@ -257,19 +278,56 @@ read_all(ForeignTableScan *scan)
 
 /* ---- rows ---- */
 
+/* At a place of the slice and those behind it. */
 static void
-decode_column(AggregateScan *aggregates, int number, int first, int count)
+decode_column(AggregateScan *aggregates, int number, int first, int count, int place)
 {
 	OutputColumn *column = &aggregates->columns[number];
+	Datum	   *values = column->values + place;
+	bool	   *isnull = column->isnull + place;
 
 	if (column->item < 0)
 	{
 		aggregation_key(aggregates->aggregation, number, first, count, column->result.vector);
-		column_decode(&column->result.decoder, column->result.vector, NULL, count, column->values, column->isnull);
+		column_decode(&column->result.decoder, column->result.vector, NULL, count, values, isnull);
 	}
 	else
 		result_column_decode(&column->result, aggregation_item(aggregates->aggregation, column->item), first, count,
-							 column->values, column->isnull);
+							 values, isnull);
+}
+
+/* Of the groups at hand. */
+static void
+choose_groups(AggregateScan *aggregates)
+{
+	const OutputColumn *column = &aggregates->columns[aggregates->top.column];
+
+	if (aggregates->chosen != NULL)
+		pfree(aggregates->chosen);
+	aggregates->chosen = NULL;
+	aggregates->ngroups = aggregation_group_count(aggregates->aggregation);
+	if (aggregates->top.limit > 0)
+		aggregates->chosen = top_groups_choose(&aggregates->top, &column->result,
+											   aggregation_item(aggregates->aggregation, column->item),
+											   aggregates->ngroups, &aggregates->ngroups);
+	aggregates->slice_end = 0;
+}
+
+/* Turn to groups that have not become rows yet; false when there are none. */
+static bool
+seek_groups(AggregateScan *aggregates)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(aggregates->context);
+	bool		found = true;
+
+	while (found && aggregates->slice_end >= aggregates->ngroups)
+	{
+		found = aggregation_next(aggregates->aggregation);
+		if (found)
+			choose_groups(aggregates);
+	}
+	MemoryContextSwitchTo(old_context);
+	return found;
 }
 
 /* False when there are no more groups. */
@@ -277,28 +335,25 @@ static bool
 next_slice(AggregateScan *aggregates)
 {
 	MemoryContext old_context;
-	int			first = aggregates->slice_end;
 	int			count;
-	int			i;
 
-	while (first >= aggregation_group_count(aggregates->aggregation))
-	{
-		old_context = MemoryContextSwitchTo(aggregates->context);
-		if (!aggregation_next(aggregates->aggregation))
-		{
-			MemoryContextSwitchTo(old_context);
-			return false;
-		}
-		MemoryContextSwitchTo(old_context);
-		first = 0;
-	}
-	count = Min(aggregation_group_count(aggregates->aggregation) - first, BATCH_ROWS);
+	if (!seek_groups(aggregates))
+		return false;
+	count = Min(aggregates->ngroups - aggregates->slice_end, BATCH_ROWS);
 	MemoryContextReset(aggregates->slice_context);
 	old_context = MemoryContextSwitchTo(aggregates->slice_context);
-	for (i = 0; i < aggregates->ncolumns; i++)
-		decode_column(aggregates, i, first, count);
+	for (int i = 0; i < aggregates->ncolumns; i++)
+	{
+		if (aggregates->chosen == NULL)
+			decode_column(aggregates, i, aggregates->slice_end, count, 0);
+		else
+		{
+			for (int k = 0; k < count; k++)
+				decode_column(aggregates, i, aggregates->chosen[aggregates->slice_end + k], 1, k);
+		}
+	}
 	MemoryContextSwitchTo(old_context);
-	aggregates->slice_end = first + count;
+	aggregates->slice_end += count;
 	aggregates->slice_rows = count;
 	aggregates->slice_next = 0;
 	return true;
@@ -311,7 +366,14 @@ aggregate_scan_next(ForeignTableScan *scan, TupleTableSlot *slot)
 	int			i;
 
 	if (!scan->finished)
+	{
+		MemoryContext old_context;
+
 		read_all(scan);
+		old_context = MemoryContextSwitchTo(aggregates->context);
+		choose_groups(aggregates);
+		MemoryContextSwitchTo(old_context);
+	}
 	if (aggregates->slice_next >= aggregates->slice_rows && !next_slice(aggregates))
 		return false;
 	for (i = 0; i < aggregates->ncolumns; i++)
@@ -331,6 +393,8 @@ aggregate_scan_rescan(ForeignTableScan *scan)
 	MemoryContextReset(aggregates->slice_context);
 	MemoryContextReset(aggregates->context);
 	aggregates->aggregation = NULL;
+	aggregates->chosen = NULL;
+	aggregates->ngroups = 0;
 	aggregates->slice_end = 0;
 	aggregates->slice_rows = 0;
 	aggregates->slice_next = 0;

@@ -37,6 +37,13 @@ expression_text(ForeignScanState *node, const void *expression, ExplainState *es
 	return deparse_expression(unconstify(void *, expression), context, es->verbose || scan->join != NULL, false);
 }
 
+static const char *
+order_suffix(bool descending, bool nulls_first)
+{
+	return psprintf("%s%s", descending ? " DESC" : "",
+					nulls_first == descending ? "" : nulls_first ? " NULLS FIRST" : " NULLS LAST");
+}
+
 static void
 explain_order(const ForeignTableScan *scan, ExplainState *es)
 {
@@ -48,9 +55,8 @@ explain_order(const ForeignTableScan *scan, ExplainState *es)
 		const TopKey *key = &scan->sort_keys[i];
 		const char *name = scan->target.schema->fields[key->field].name;
 
-		keys = lappend(keys, psprintf("%s%s%s", quote_identifier(name), key->descending ? " DESC" : "",
-									  key->nulls_first == key->descending ? "" :
-									  key->nulls_first ? " NULLS FIRST" : " NULLS LAST"));
+		keys = lappend(keys, psprintf("%s%s", quote_identifier(name),
+									  order_suffix(key->descending, key->nulls_first)));
 	}
 	ExplainPropertyList("Lake Sort Key", keys, es);
 	ExplainPropertyInteger("Lake Limit", NULL, scan->limit, es);
@@ -135,6 +141,20 @@ explain_join(ForeignScanState *node, ExplainState *es)
 	ExplainPropertyList("Lake Join", texts, es);
 }
 
+static void
+explain_top_groups(ForeignScanState *node, ExplainState *es)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	List	   *top = list_nth(plan->fdw_private, SCAN_TOP_GROUPS);
+
+	if (top != NIL)
+		ExplainPropertyText("Lake Top Groups",
+							psprintf("%d by %s%s", linitial_int(top),
+									 expression_text(node, list_nth_node(TargetEntry, plan->fdw_scan_tlist,
+																		 lsecond_int(top))->expr, es),
+									 order_suffix(lthird_int(top), lfourth_int(top))), es);
+}
+
 /* The keys, and then the aggregates, are the columns of the scan's rows. */
 static void
 explain_aggregates(ForeignScanState *node, ExplainState *es)
@@ -158,6 +178,7 @@ explain_aggregates(ForeignScanState *node, ExplainState *es)
 		ExplainPropertyList("Lake Aggregate", aggregates, es);
 	if (keys != NIL)
 		ExplainPropertyList("Lake Group Key", keys, es);
+	explain_top_groups(node, es);
 }
 
 /* "3 of 10" for people, two numbers for programs. */

@@ -69,7 +69,8 @@ typedef enum ScanPrivate
 	SCAN_VARNO = 1,				/* the relation's number in the clauses */
 	SCAN_CLAUSES = 2,			/* the WHERE clauses */
 	SCAN_KEYS = 3,				/* how many keys */
-	SCAN_JOIN = 4				/* of a join: lists in the order of JoinPrivate, but of its first relation, which is above */
+	SCAN_JOIN = 4,				/* of a join: lists in the order of JoinPrivate, but of its first relation, which is above */
+	SCAN_TOP_GROUPS = 5			/* NIL, or integers in the order of TopGroups */
 } ScanPrivate;
 
 typedef enum JoinPrivate
@@ -87,6 +88,12 @@ typedef enum JoinPrivate
 
 /* plan_order.c: a path for ORDER BY ... LIMIT. */
 extern void add_top_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel);
+
+/*
+ * plan_order.c: what is to be known of ORDER BY ... LIMIT above a grouping, whose rows are tlist: TopGroups as integers;
+ * NIL if all groups are wanted.
+ */
+extern List *find_top_groups(const PlannerInfo *root, const List *tlist, const QualTarget *target);
 
 /* plan_upper.c: are all filters of the relation evaluated by the reader, exactly, in any order? */
 extern bool filters_are_exact(const RelOptInfo *input_rel, const RelationPlan *base);

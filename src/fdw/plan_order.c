@@ -4,6 +4,8 @@
  *
  * A path of the relation that gives its first so many rows in order stands
  * beside the paths that are sorted.  The executor's own Limit stays above it.
+ * A path that groups leaves out groups that cannot be among the first; the
+ * executor's sort stays above that one, too.
  */
 #include "postgres.h"
 
@@ -21,6 +23,7 @@
 #include "fdw/compute.h"
 #include "fdw/fdw.h"
 #include "fdw/plan.h"
+#include "fdw/top_groups.h"
 
 /* More rows are left to the server's sort, which can use the disk. */
 #define MAX_ROWS 10000
@@ -46,16 +49,29 @@ constant_limit(const Query *parse)
 	return rows + DatumGetInt64(offset->constvalue);
 }
 
-/* Is there nothing between the scan's rows and the limit? */
+/* Do rows that are sorted for the limit stand for themselves, and come from grouping, or from the scan, as they are? */
 static bool
 query_is_simple(const PlannerInfo *root)
 {
 	const Query *parse = root->parse;
 
 	return parse->commandType == CMD_SELECT && parse->rowMarks == NIL && root->rowMarks == NIL &&
-		parse->sortClause != NIL && parse->groupClause == NIL && parse->groupingSets == NIL && !parse->hasAggs &&
-		parse->distinctClause == NIL && !parse->hasWindowFuncs && !parse->hasTargetSRFs &&
-		parse->havingQual == NULL && parse->setOperations == NULL;
+		parse->sortClause != NIL && parse->groupingSets == NIL && parse->distinctClause == NIL &&
+		!parse->hasWindowFuncs && !parse->hasTargetSRFs && parse->havingQual == NULL && parse->setOperations == NULL;
+}
+
+static bool
+query_groups(const PlannerInfo *root)
+{
+	return root->parse->groupClause != NIL || root->parse->hasAggs;
+}
+
+/* Of a sort clause's operator for the type: BTLessStrategyNumber, BTGreaterStrategyNumber, or another. */
+static int
+sort_strategy(const SortGroupClause *clause, const Expr *expr)
+{
+	return get_op_opfamily_strategy(clause->sortop,
+									lookup_type_cache(exprType((const Node *) expr), TYPECACHE_BTREE_OPFAMILY)->btree_opf);
 }
 
 /* A sort key as a list of attribute number, whether it descends, whether nulls come first; NIL: no column. */
@@ -64,8 +80,7 @@ analyze_sort_key(const PlannerInfo *root, const SortGroupClause *clause, const R
 {
 	Expr	   *expr = (Expr *) get_sortgroupclause_expr(unconstify(SortGroupClause *, clause), root->processed_tlist);
 	Oid			collation = exprCollation((Node *) expr);
-	Oid			family = lookup_type_cache(exprType((Node *) expr), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	int			strategy = get_op_opfamily_strategy(clause->sortop, family);
+	int			strategy = sort_strategy(clause, expr);
 
 	while (IsA(expr, RelabelType))
 		expr = ((RelabelType *) expr)->arg;
@@ -105,7 +120,7 @@ add_top_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 	List	   *keys;
 
 	/* rows kept, three times as many as wanted, must fit */
-	if (limit == 0 || !query_is_simple(root) || !filters_are_exact(input_rel, plan) ||
+	if (limit == 0 || !query_is_simple(root) || query_groups(root) || !filters_are_exact(input_rel, plan) ||
 		3.0 * limit * (input_rel->reltarget->width + 24) > work_mem * 1024.0)
 		return;
 	keys = analyze_sort_keys(root, plan);
@@ -130,4 +145,28 @@ add_top_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 	if (path->pathtarget != target)
 		path = apply_projection_to_path(root, output_rel, path, target);
 	add_path(output_rel, path);
+}
+
+List *
+find_top_groups(const PlannerInfo *root, const List *tlist, const QualTarget *target)
+{
+	int64		limit = constant_limit(root->parse);
+	const SortGroupClause *clause;
+	const TargetEntry *entry;
+	Expr	   *expr;
+	int			strategy;
+	ComputedAggregate computed;
+
+	if (limit == 0 || !query_is_simple(root) || root->parse->groupClause == NIL)
+		return NIL;
+	clause = linitial_node(SortGroupClause, root->parse->sortClause);
+	expr = (Expr *) get_sortgroupclause_expr(unconstify(SortGroupClause *, clause), root->processed_tlist);
+	entry = tlist_member(expr, unconstify(List *, tlist));
+	strategy = sort_strategy(clause, expr);
+	if (!IsA(expr, Aggref) || entry == NULL ||
+		(strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber) ||
+		!compute_analyze_aggregate((Aggref *) expr, target, &computed) || !top_groups_can_compare(&computed))
+		return NIL;
+	return list_make4_int((int) limit, entry->resno - 1, strategy == BTGreaterStrategyNumber,
+						  clause->nulls_first);
 }

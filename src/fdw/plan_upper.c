@@ -156,11 +156,12 @@ analyze_grouping(PlannerInfo *root, const RelOptInfo *input_rel, const List *cla
 
 /*
  * A path that groups the rows of a relation, or the share of them that one of
- * so many parallel workers reads (0: all).
+ * so many parallel workers reads (0: all).  top_groups: as find_top_groups
+ * gives it.
  */
 static ForeignPath *
 make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *output_rel, PathTarget *target,
-				   const UpperPlan *upper, int workers)
+				   const UpperPlan *upper, List *top_groups, int workers)
 {
 	double		divisor = parallel_divisor(workers);
 	double		input_rows = clamp_row_est(input_rel->rows / divisor);
@@ -173,6 +174,8 @@ make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *o
 
 	if (upper->keys != NIL)
 		groups = estimate_num_groups(root, upper->keys, input_rows, NULL, NULL);
+	if (top_groups != NIL)
+		groups = Min(groups, linitial_int(top_groups));
 	rows = clamp_row_est(groups * clauselist_selectivity(root, upper->having, 0, JOIN_INNER, NULL));
 	cost_qual_eval(&having_cost, upper->having, root);
 
@@ -199,7 +202,7 @@ make_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *o
 									 NIL,	/* no pathkeys */
 									 NULL,	/* no outer path */
 									 NIL,	/* no join clauses */
-									 NIL);	/* nothing private */
+									 top_groups);
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = workers > 0;
 	path->path.parallel_workers = workers;
@@ -217,7 +220,8 @@ add_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *ou
 	if (upper == NULL)
 		return;
 	output_rel->fdw_private = upper;
-	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, target, upper, 0));
+	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, target, upper,
+													 find_top_groups(root, upper->tlist, upper->target), 0));
 }
 
 /* SELECT DISTINCT groups by all of its columns. */
@@ -234,7 +238,7 @@ add_distinct_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *ou
 	if (upper == NULL || upper->keys == NIL)
 		return;
 	output_rel->fdw_private = upper;
-	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, target, upper, 0));
+	add_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, target, upper, NIL, 0));
 }
 
 /* Each worker groups what it reads; core combines the states. */
@@ -251,7 +255,7 @@ add_partial_grouping_path(PlannerInfo *root, const RelOptInfo *input_rel, RelOpt
 		return;
 	output_rel->fdw_private = upper;
 	add_partial_path(output_rel, (Path *) make_grouping_path(root, input_rel, output_rel, output_rel->reltarget, upper,
-															 workers));
+															 NIL, workers));
 }
 
 void
@@ -307,5 +311,6 @@ make_upper_plan(ForeignPath *best_path, List *tlist)
 		parameters_walker(list_nth(lfirst_node(List, lc), JOIN_CLAUSES), &parameters);
 	private = list_make5(NIL, makeInteger(upper->relid), upper->clauses,
 						 makeInteger(list_length(upper->keys)), joined);
+	private = lappend(private, best_path->fdw_private);
 	return make_foreignscan(tlist, upper->having, 0, parameters, private, upper->tlist, NIL, NULL);
 }
