@@ -124,19 +124,21 @@ float_variance(const ResultColumn *column, const FloatMoments *moments)
 		sqrt(variance) : variance;
 }
 
-/* How many values a result needs, not to be NULL. */
-static int
-values_needed(const ResultColumn *column)
+bool
+result_column_is_null(const ResultColumn *column, const Aggregate *aggregate, int group)
 {
-	return column->result == RESULT_FLOAT_VAR_SAMP || column->result == RESULT_FLOAT_STDDEV_SAMP ? 2 : 1;
+	bool		needs_two = column->result == RESULT_FLOAT_VAR_SAMP || column->result == RESULT_FLOAT_STDDEV_SAMP;
+
+	return column->result != RESULT_COUNT && aggregate->counts[group] < (needs_two ? 2 : 1);
 }
 
-/* Of a group that has values. */
-static Datum
-result_datum(const ResultColumn *column, const Aggregate *aggregate, int group)
+Datum
+result_column_datum(const ResultColumn *column, const Aggregate *aggregate, int group)
 {
 	switch (column->result)
 	{
+		case RESULT_COUNT:
+			return Int64GetDatum(aggregate->counts[group]);
 		case RESULT_SUM:
 			return Int64GetDatum(aggregate->sums.i64[group]);
 		case RESULT_NUMERIC_SUM:
@@ -181,10 +183,8 @@ result_column_decode(const ResultColumn *column, const Aggregate *aggregate, int
 	{
 		int			group = first + i;
 
-		isnull[i] = column->result != RESULT_COUNT && aggregate->counts[group] < values_needed(column);
-		if (column->result == RESULT_COUNT)
-			values[i] = Int64GetDatum(aggregate->counts[group]);
-		else if (!isnull[i])
-			values[i] = result_datum(column, aggregate, group);
+		isnull[i] = result_column_is_null(column, aggregate, group);
+		if (!isnull[i])
+			values[i] = result_column_datum(column, aggregate, group);
 	}
 }

@@ -20,6 +20,10 @@ typedef struct ResultColumn
 extern void result_column_init(ResultColumn *column, AggregateResult result, const char *table, const DataType *type,
 							   Oid typid, int32 typmod);
 
+/* Of one group: is its result NULL?  If not, what is it?  RESULT_EXTREME can only be decoded, as below. */
+extern bool result_column_is_null(const ResultColumn *column, const Aggregate *aggregate, int group);
+extern Datum result_column_datum(const ResultColumn *column, const Aggregate *aggregate, int group);
+
 /* Results of count groups from first on; what is passed by reference is allocated in CurrentMemoryContext. */
 extern void result_column_decode(const ResultColumn *column, const Aggregate *aggregate, int first, int count,
 								 Datum *values, bool *isnull);
