@@ -207,10 +207,15 @@ is_pruning_possible(const LakeTable *table)
 void
 nested_fields_apply(ForeignRelation *foreign, const List *paths)
 {
+	LakeTable  *table = foreign->table;
 	const ListCell *lc;
+	MemoryContext old_context;
 
-	if (!is_pruning_possible(foreign->table))
+	if (paths == NIL || !is_pruning_possible(table))
 		return;
+	old_context = MemoryContextSwitchTo(table->context);
+	table->schema = schema_copy(table->schema);
+	MemoryContextSwitchTo(old_context);
 	foreach(lc, paths)
 	{
 		DataType   *type = path_type(foreign, lfirst(lc));

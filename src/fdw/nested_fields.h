@@ -16,7 +16,7 @@
  */
 extern List *nested_fields_used(PlannerInfo *root, RelOptInfo *baserel);
 
-/* Mark all other fields of these columns as unused in the table's types, which must be this scan's own. */
+/* Mark all other fields of these columns as unused in the table's types, which become its own. */
 extern void nested_fields_apply(ForeignRelation *foreign, const List *paths);
 
 /* A path as text, "column.field". */

@@ -240,11 +240,12 @@ foreign_scan_open(ForeignScanState *node, ForeignRelation *foreign)
 	List	   *clauses = scan_clauses(plan);
 
 	scan->foreign = foreign;
+	if (node->ss.ss_currentRelation != NULL)
+		nested_fields_apply(foreign, list_nth(plan->fdw_private, SCAN_FIELDS));
 	prepare_quals(scan, scan_varno(plan), clauses, plan->scan.scanrelid > 0 ? plan->fdw_recheck_quals : clauses,
 				  &node->ss.ps);
 	if (node->ss.ss_currentRelation != NULL)
 	{
-		nested_fields_apply(foreign, list_nth(((ForeignScan *) node->ss.ps.plan)->fdw_private, SCAN_FIELDS));
 		prepare_columns(scan, node);
 		prepare_order(scan, plan);
 		return;

@@ -6,11 +6,14 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "format/json.h"
 #include "lake/path.h"
 #include "lake/schema.h"
 #include "miscadmin.h"
+#include "storage/cache.h"
 #include "storage/storage.h"
+#include "utils/memutils.h"
 
 #define SCHEMA_VERSION			3
 #define MAX_SCHEMA_FILE_SIZE	(64 * 1024 * 1024)
@@ -491,28 +494,64 @@ schema_to_json(const TableSchema *schema)
 	return json_to_text(document);
 }
 
-TableSchema *
-schema_copy(const TableSchema *schema)
+/* What a file held, and what was made of it. */
+typedef struct KeptSchema
 {
-	char	   *json = schema_to_json(schema);
+	size_t		length;
+	char	   *json;
+	TableSchema *schema;
+} KeptSchema;
 
-	return schema_parse(json, strlen(json), "schema in memory");
+static KeptSchema *
+keep_schema(const char *path, const char *json, size_t length)
+{
+	KeptSchema *kept = palloc(sizeof(KeptSchema));
+
+	kept->length = length;
+	kept->json = pnstrdup(json, length);
+	kept->schema = schema_parse(kept->json, length, path);
+	return kept;
 }
 
-TableSchema *
+/*
+ * A table that is made again at the same place has schema files of the same
+ * names: so files are read, and only what is made of them is kept, by their
+ * contents.
+ */
+static const TableSchema *
+schema_of_file(const char *path, const char *json, size_t length)
+{
+	int64		hash = (int64) hash_bytes_extended((const unsigned char *) json, (int) length, 0);
+	const KeptSchema *kept = cache_get(CACHE_SCHEMA, path, hash);
+	MemoryContext context;
+	MemoryContext old;
+
+	if (kept != NULL && kept->length == length && memcmp(kept->json, json, length) == 0)
+		return kept->schema;
+	context = cache_context_create();
+	old = MemoryContextSwitchTo(context);
+	kept = keep_schema(path, json, length);
+	MemoryContextSwitchTo(old);
+	if (cache_has_room(MemoryContextMemAllocated(context, true)))
+		cache_put(CACHE_SCHEMA, path, hash, context, kept);
+	return kept->schema;
+}
+
+const TableSchema *
 schema_load(const char *table_location, int64 id)
 {
 	char	   *path = schema_path(table_location, id);
 	size_t		length;
 	char	   *json = storage_read_whole(path, MAX_SCHEMA_FILE_SIZE, false, &length);
-	TableSchema *schema = schema_parse(json, length, path);
+	const TableSchema *schema = schema_of_file(path, json, length);
 
 	if (schema->id != id)
 		json_error(path, "The schema's id is %lld.", (long long) schema->id);
+	pfree(json);
 	return schema;
 }
 
-TableSchema *
+const TableSchema *
 schema_load_latest(const char *table_location, bool missing_ok)
 {
 	int			n;

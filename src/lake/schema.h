@@ -44,9 +44,12 @@ extern TableSchema *schema_parse(const char *json, size_t length, const char *pa
 /* The JSON text as Java writes it. */
 extern char *schema_to_json(const TableSchema *schema);
 
-/* NULL when missing_ok and there is none. */
-extern TableSchema *schema_load(const char *table_location, int64 id);
-extern TableSchema *schema_load_latest(const char *table_location, bool missing_ok);
+/*
+ * NULL when missing_ok and there is none.  It may come from the cache, and
+ * stays as it is until CurrentMemoryContext is reset or deleted.
+ */
+extern const TableSchema *schema_load(const char *table_location, int64 id);
+extern const TableSchema *schema_load_latest(const char *table_location, bool missing_ok);
 
 /* Create-if-absent of schema-<id>; false if it exists. */
 extern bool schema_publish(const char *table_location, const TableSchema *schema);

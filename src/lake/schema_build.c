@@ -1,11 +1,12 @@
 /*
  * schema_build.c
- *		Schemas of new tables: field ids, keys and the rules they must obey.
+ *		Schemas of new tables: field ids, keys and the rules they must obey; and copies.
  *
  * Source: format digest sections 2.3 and 2.5.
  */
 #include "postgres.h"
 
+#include "format/json.h"
 #include "lake/clock.h"
 #include "lake/options.h"
 #include "lake/schema.h"
@@ -39,6 +40,30 @@ schema_split_names(const char *text)
 	}
 }
 
+static DataType *copy_type(const DataType *type);
+
+static char *
+copy_text(const char *text)
+{
+	return text != NULL ? pstrdup(text) : NULL;
+}
+
+static DataField *
+copy_fields(const DataField *fields, int nfields)
+{
+	DataField  *copies = palloc(Max(nfields, 1) * sizeof(DataField));
+
+	for (int i = 0; i < nfields; i++)
+	{
+		copies[i] = fields[i];
+		copies[i].name = copy_text(fields[i].name);
+		copies[i].type = copy_type(fields[i].type);
+		copies[i].description = copy_text(fields[i].description);
+		copies[i].default_value = copy_text(fields[i].default_value);
+	}
+	return copies;
+}
+
 static DataType *
 copy_type(const DataType *type)
 {
@@ -46,13 +71,44 @@ copy_type(const DataType *type)
 
 	*copy = *type;
 	if (type->nchildren > 0)
+		copy->children = copy_fields(type->children, type->nchildren);
+	return copy;
+}
+
+static int *
+copy_key(const int *fields, int nfields)
+{
+	int		   *copy = palloc(Max(nfields, 1) * sizeof(int));
+
+	if (nfields > 0)
+		memcpy(copy, fields, nfields * sizeof(int));
+	return copy;
+}
+
+TableSchema *
+schema_copy(const TableSchema *schema)
+{
+	TableSchema *copy = palloc(sizeof(TableSchema));
+	ListCell   *lc;
+
+	*copy = *schema;
+	copy->fields = copy_fields(schema->fields, schema->nfields);
+	copy->partition_keys = copy_key(schema->partition_keys, schema->npartition_keys);
+	copy->primary_keys = copy_key(schema->primary_keys, schema->nprimary_keys);
+	copy->trimmed_keys = copy_key(schema->trimmed_keys, schema->ntrimmed_keys);
+	copy->options = NIL;
+	foreach(lc, schema->options)
 	{
-		copy->children = palloc(type->nchildren * sizeof(DataField));
-		for (int i = 0; i < type->nchildren; i++)
-		{
-			copy->children[i] = type->children[i];
-			copy->children[i].type = copy_type(type->children[i].type);
-		}
+		const OptionPair *option = lfirst(lc);
+
+		copy->options = lappend(copy->options, option_pair_make(option->key, option->value));
+	}
+	copy->comment = copy_text(schema->comment);
+	if (schema->unknown != NULL)
+	{
+		char	   *json = json_to_text(schema->unknown);
+
+		copy->unknown = json_parse_object(json, strlen(json), "schema in memory");
 	}
 	return copy;
 }

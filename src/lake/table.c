@@ -90,7 +90,7 @@ field_types(const TableSchema *schema, const int *fields, int nfields, bool not_
 /* A table whose schema, already in context, is as given. */
 static LakeTable *
 make_table(MemoryContext context, const char *location, const char *branch_location, const char *name,
-		   TableSchema *schema)
+		   const TableSchema *schema)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	LakeTable  *table = palloc0(sizeof(LakeTable));
@@ -121,7 +121,7 @@ lake_table_open(const char *warehouse, const char *database, const char *table, 
 	char	   *location = lake_table_location(warehouse, database, table);
 	MemoryContext context = table_context_create();
 	MemoryContext old = MemoryContextSwitchTo(context);
-	TableSchema *schema = schema_load_latest(location, true);
+	const TableSchema *schema = schema_load_latest(location, true);
 
 	MemoryContextSwitchTo(old);
 	if (schema == NULL)
@@ -253,7 +253,7 @@ const TableSchema *
 lake_table_schema(LakeTable *table, int64 id)
 {
 	MemoryContext old;
-	TableSchema *schema;
+	const TableSchema *schema;
 	ListCell   *lc;
 
 	if (id == table->schema->id)
@@ -267,7 +267,7 @@ lake_table_schema(LakeTable *table, int64 id)
 
 	old = MemoryContextSwitchTo(table->context);
 	schema = schema_load(table->branch_location, id);
-	table->old_schemas = lappend(table->old_schemas, schema);
+	table->old_schemas = lappend(table->old_schemas, unconstify(TableSchema *, schema));
 	MemoryContextSwitchTo(old);
 	return schema;
 }

@@ -34,7 +34,7 @@ typedef struct LakeTable
 	char	   *location;		/* <warehouse>/<db>.db/<table> */
 	char	   *branch_location;	/* of schemas, snapshots and tags: the same, or the branch's folder */
 	char	   *name;			/* "db.table", for messages */
-	TableSchema *schema;		/* newest */
+	const TableSchema *schema;	/* newest */
 	TableOptions *options;
 	const DataType **partition_types;	/* npartition_keys */
 	const DataType **key_types; /* ntrimmed_keys, NOT NULL */

@@ -3,7 +3,8 @@
  *		What files of the lake hold, kept for later statements of the session.
  *
  * Only of files that never change: their names have UUIDs in them, so that a
- * table made again at the same place has others.  The least recently used
+ * table made again at the same place has others; those of schemas have none,
+ * so what they hold is a part of the key.  The least recently used
  * values make room for new ones; a value that is in use stays until then.
  */
 #ifndef STREAMHOUSE_CACHE_H
@@ -13,6 +14,7 @@
 
 typedef enum CacheKind
 {
+	CACHE_SCHEMA,				/* by a hash of what the file holds */
 	CACHE_MANIFEST_LIST,
 	CACHE_MANIFEST,
 	CACHE_INDEX_MANIFEST,
@@ -31,7 +33,7 @@ extern int	cache_limit;
 extern bool cache_has_room(Size bytes);
 
 /*
- * The value made of a file of a size (or of what begins at such a place in it), or NULL.  It stays as it is until
+ * The value made of a file of a size (or of what begins at such a place in it, or has such a hash), or NULL.  It stays as it is until
  * CurrentMemoryContext is reset or deleted.
  */
 extern const void *cache_get(CacheKind kind, const char *path, int64 size);

@@ -166,7 +166,7 @@ begin_anew(const SyncRecord *sync, SyncTableRecord *record, const LakeTable *lak
 {
 	const Publication *publication = published_find(sync);
 	SyncTableRecord anew = *record;
-	TableSchema *schema;
+	const TableSchema *schema;
 
 	anew.columns = published_columns(publication, source, &anew.ncolumns);
 	schema = record->shard ? shared_target_schema(sync, record, lake) : NULL;

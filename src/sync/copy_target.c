@@ -61,7 +61,7 @@ open_target(const CopyTable *table, Relation source)
 	const SyncRecord *sync = table->sync;
 	const SyncTableRecord *record = table->record;
 	LakeTable  *lake = lake_table_open(table->warehouse, sync->database, record->lake_table, true);
-	TableSchema *schema = NULL;
+	const TableSchema *schema = NULL;
 
 	if (lake == NULL && record->shard)
 		schema = shared_target_schema(sync, record, NULL);

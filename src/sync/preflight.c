@@ -316,7 +316,7 @@ static void
 check_shared_target(Preflight *check, const TargetArg *target, LakeTable *lake)
 {
 	SyncTableRecord record = *target->record;
-	TableSchema *schema = shared_target_schema(check->sync, &record, lake);
+	const TableSchema *schema = shared_target_schema(check->sync, &record, lake);
 
 	if (lake)
 		options_check_replicable(lake->schema, lake->options, lake->name);

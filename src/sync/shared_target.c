@@ -38,7 +38,7 @@ find_other(const SyncRecord *sync, const SyncTableRecord *record)
 	return NULL;
 }
 
-TableSchema *
+const TableSchema *
 shared_target_schema(const SyncRecord *sync, const SyncTableRecord *record, const LakeTable *lake)
 {
 	const SyncTableRecord *other = lake ? NULL : find_other(sync, record);

@@ -17,7 +17,7 @@
  * The lake table's schema: as it is (lake is not NULL), or as another source of
  * the sync makes it; NULL: as this source makes it.
  */
-extern TableSchema *shared_target_schema(const SyncRecord *sync, const SyncTableRecord *record, const LakeTable *lake);
+extern const TableSchema *shared_target_schema(const SyncRecord *sync, const SyncTableRecord *record, const LakeTable *lake);
 
 /*
  * Let the columns of the record, which are those of the source that are published, be those of

@@ -8,6 +8,7 @@
 #include "lake/path.h"
 #include "lake/table.h"
 #include "miscadmin.h"
+#include "storage/cache.h"
 #include "storage/storage.h"
 
 #include "unit.h"
@@ -473,6 +474,33 @@ test_tables(void)
 	CHECK_STRING(linitial(lake_list_tables(warehouse, "db")), "t");
 }
 
+/* Schemas are kept for later statements, and a table that is made again at the same place is noticed. */
+static void
+test_kept_schemas(void)
+{
+	char	   *warehouse = storage_join(unit_directory(), "kept");
+	TableSchema *schema = build(list_make1("dt"), list_make2("dt", "id"), OPTIONS("bucket", "1"));
+	LakeTable  *first = lake_table_create(warehouse, "db", "t", schema);
+	const TableSchema *kept;
+
+	cache_limit = 1024;
+	kept = schema_load(first->location, 0);
+	CHECK(schema_load(first->location, 0) == kept);
+	lake_table_close(lake_table_open(warehouse, "db", "t", false));
+	CHECK(schema_load_latest(first->location, false) == kept);
+
+	storage_remove(schema_path(first->location, 0), false);
+	schema->fields[1].name[0] = 'X';
+	CHECK(schema_publish(first->location, schema));
+	CHECK(schema_load(first->location, 0) != kept);
+	CHECK_STRING(schema_to_json(schema_load(first->location, 0)), schema_to_json(schema));
+	CHECK(strcmp(kept->fields[1].name, schema->fields[1].name) != 0);
+
+	cache_limit = 0;
+	CHECK(schema_load(first->location, 0) != schema_load(first->location, 0));
+	CHECK_INT(cache_size(), 0);
+}
+
 /* Whatever is done to a text, the parsers either take it or say what is wrong. */
 static void
 test_random_damage(void)
@@ -524,6 +552,7 @@ main(void)
 	RUN(test_hints);
 	RUN(test_failing_hint);
 	RUN(test_tables);
+	RUN(test_kept_schemas);
 	RUN(test_random_damage);
 	return unit_end();
 }
