@@ -149,7 +149,7 @@ choose_part(ParquetReader *reader, const FormatReadOptions *options)
 
 	if (rows.start == 0)
 		reader->file.counters->row_groups += reader->metadata.nrow_groups;
-	reader->rows = options->rows_may_move ?
+	reader->rows = options->rows != NULL && options->rows_may_move ?
 		part_rows_align(reader->metadata, reader->wanted_leaves, reader->leaves, reader->nleaves, rows) : rows;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(reader->group_context);
