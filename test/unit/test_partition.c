@@ -106,23 +106,24 @@ static LakeTable *
 make_table(int nkeys, const char *const *names, const char *const *types, bool legacy)
 {
 	LakeTable  *table = (LakeTable *) palloc0(sizeof(LakeTable));
+	TableSchema *schema = (TableSchema *) palloc0(sizeof(TableSchema));
 
 	table->name = "db.t";
 	table->location = "/lake/db.db/t";
 	table->options = (TableOptions *) palloc0(sizeof(TableOptions));
 	table->options->partition_default_name = DEFAULT_NAME;
 	table->options->partition_legacy_name = legacy;
-	table->schema = (TableSchema *) palloc0(sizeof(TableSchema));
-	table->schema->npartition_keys = nkeys;
-	table->schema->partition_keys = (int *) palloc(4 * sizeof(int));
-	table->schema->fields = (DataField *) palloc0(4 * sizeof(DataField));
+	table->schema = schema;
+	schema->npartition_keys = nkeys;
+	schema->partition_keys = (int *) palloc(4 * sizeof(int));
+	schema->fields = (DataField *) palloc0(4 * sizeof(DataField));
 	table->partition_types = (const DataType **) palloc(4 * sizeof(DataType *));
 	for (int i = 0; i < nkeys; i++)
 	{
-		table->schema->partition_keys[i] = i;
-		table->schema->fields[i].name = unconstify(char *, names[i]);
-		table->schema->fields[i].type = type_parse_atomic(types[i]);
-		table->partition_types[i] = table->schema->fields[i].type;
+		schema->partition_keys[i] = i;
+		schema->fields[i].name = unconstify(char *, names[i]);
+		schema->fields[i].type = type_parse_atomic(types[i]);
+		table->partition_types[i] = schema->fields[i].type;
 	}
 	return table;
 }

@@ -33,7 +33,8 @@ page_bytes(const ParquetColumn *leaf, const ParquetChunk *chunk, int64 num_rows,
 static int64
 align_in_group(const ParquetRowGroup *group, ParquetColumn *const *leaves, int nleaves, int64 row)
 {
-	int64		nearest = row < group->num_rows - row ? 0 : group->num_rows;
+	bool		begins = row < group->num_rows - row;	/* nearer to the first row */
+	int64		distance = begins ? row : group->num_rows - row;
 	double		moved = 0;
 	double		twice = 0;
 
@@ -41,10 +42,12 @@ align_in_group(const ParquetRowGroup *group, ParquetColumn *const *leaves, int n
 	{
 		const ParquetChunk *chunk = &group->chunks[leaves[i]->field->leaf];
 
-		moved += (double) chunk->compressed_size * Abs(nearest - row) / group->num_rows;
+		moved += (double) chunk->compressed_size * distance / group->num_rows;
 		twice += page_bytes(leaves[i], chunk, group->num_rows, row);
 	}
-	return moved < twice ? nearest : row;
+	if (moved >= twice)
+		return row;
+	return begins ? 0 : group->num_rows;
 }
 
 RowRange
