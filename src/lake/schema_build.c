@@ -60,6 +60,8 @@ copy_fields(const DataField *fields, int nfields)
 		copies[i].type = copy_type(fields[i].type);
 		copies[i].description = copy_text(fields[i].description);
 		copies[i].default_value = copy_text(fields[i].default_value);
+		/* who reads the copy may look at all of it */
+		copies[i].unused = false;
 	}
 	return copies;
 }

@@ -10,18 +10,24 @@ use lib $FindBin::Bin;
 use PostgreSQL::Test::Utils;
 use SyncNode;
 use Test::More;
+use Time::HiRes qw(usleep);
 
-plan skip_all => 'needs /proc' unless -r '/proc/self/status';
+plan skip_all => 'needs /proc' unless -r "/proc/self/task/$$/children";
 
 my ($node, $lake) = sync_node('memory', "shared_buffers = 4MB\nstreamhouse.sync_memory = 16MB\n");
+
+sub contents
+{
+	my ($path) = @_;
+	open(my $file, '<', $path) or return '';
+	return join('', <$file>);
+}
 
 # Peak of a process's memory, in MB; 0 when it is gone.
 sub peak_of_process
 {
 	my ($pid) = @_;
-	open(my $file, '<', "/proc/$pid/status") or return 0;
-	my $status = join('', <$file>);
-	return $status =~ /^VmHWM:\s+(\d+) kB/m ? int($1 / 1024) : 0;
+	return contents("/proc/$pid/status") =~ /^VmHWM:\s+(\d+) kB/m ? int($1 / 1024) : 0;
 }
 
 # Of the sync worker.
@@ -30,17 +36,28 @@ sub peak_memory
 	return peak_of_process($node->safe_psql('postgres', q{SELECT pid FROM streamhouse.sync_status}));
 }
 
+# Of the server; they may live for less time than a query takes that asks for them.
+sub processes_that_copy
+{
+	my ($postmaster) = split(/\n/, contents($node->data_dir . '/postmaster.pid'));
+	return grep { contents("/proc/$_/cmdline") =~ /streamhouse copy/ }
+		split(' ', contents("/proc/$postmaster/task/$postmaster/children"));
+}
+
 # The highest of the processes that copy, until the copy is made.
 sub peak_of_copy
 {
 	my $peak = 0;
-	while ($node->safe_psql('postgres', q{SELECT count(*) FROM streamhouse.sync_tables WHERE NOT copied}) > 0)
+	my $unseen = 0;
+	while ($unseen < 200 || $node->safe_psql('postgres', q{SELECT count(*) FROM streamhouse.sync_tables WHERE NOT copied}) > 0)
 	{
-		foreach my $pid (split /\n/, $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'streamhouse copy'}))
+		my @pids = processes_that_copy();
+		$unseen = @pids ? 0 : $unseen + 1;
+		foreach my $memory (map { peak_of_process($_) } @pids)
 		{
-			my $memory = peak_of_process($pid);
 			$peak = $memory if $memory > $peak;
 		}
+		usleep(2000);
 	}
 	return $peak;
 }
