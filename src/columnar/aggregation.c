@@ -24,8 +24,8 @@ struct Aggregation
 	/* of the groups at hand */
 	MemoryContext group_context;
 	Grouping   *grouping;		/* NULL: there is one group */
-	Aggregate **aggregates;		/* by item */
-	Aggregate  *row_counter;	/* counts rows for them all, beside the items; NULL: it is not needed */
+	Aggregate **aggregates;		/* by item; behind those perhaps one that counts rows for them */
+	int			naggregates;
 	bool		full;			/* no new groups */
 	RowSpill   *spill;			/* rows of other groups; NULL: none */
 	int			depth;			/* of that */
@@ -48,10 +48,13 @@ takes_all_rows(const AggregationItem *item)
 	return item->filter == NULL && item->condition == NULL;
 }
 
-static int
-group_capacity(const Aggregation *aggregation)
+static void
+reserve_aggregates(Aggregation *aggregation)
 {
-	return aggregation->grouping != NULL ? grouping_capacity(aggregation->grouping) : 1;
+	int			capacity = aggregation->grouping != NULL ? grouping_capacity(aggregation->grouping) : 1;
+
+	for (int i = 0; i < aggregation->naggregates; i++)
+		aggregate_reserve(aggregation->aggregates[i], capacity);
 }
 
 /*
@@ -65,7 +68,6 @@ share_counts(Aggregation *aggregation)
 	Aggregate  *counter = NULL;
 	int			sharing = 0;
 
-	aggregation->row_counter = NULL;
 	for (int i = 0; i < spec->nitems; i++)
 	{
 		if (!takes_all_rows(&spec->items[i]))
@@ -79,8 +81,7 @@ share_counts(Aggregation *aggregation)
 	if (counter == NULL)
 	{
 		counter = aggregate_create(AGGREGATE_COUNT_ROWS, NULL, true, spec->memory_limit);
-		aggregate_reserve(counter, group_capacity(aggregation));
-		aggregation->row_counter = counter;
+		aggregation->aggregates[aggregation->naggregates++] = counter;
 	}
 	for (int i = 0; i < spec->nitems; i++)
 	{
@@ -107,16 +108,17 @@ begin_groups(Aggregation *aggregation)
 			types[i] = spec->keys[i]->type;
 		aggregation->grouping = grouping_create(types, spec->nkeys);
 	}
-	aggregation->aggregates = (Aggregate **) palloc(Max(spec->nitems, 1) * sizeof(Aggregate *));
+	aggregation->aggregates = (Aggregate **) palloc((spec->nitems + 1) * sizeof(Aggregate *));
+	aggregation->naggregates = spec->nitems;
 	for (int i = 0; i < spec->nitems; i++)
 	{
 		const AggregationItem *item = &spec->items[i];
 
 		aggregation->aggregates[i] = aggregate_create(item->kind, item->argument ? item->argument->type : NULL,
 													  spec->nkeys > 0, spec->memory_limit);
-		aggregate_reserve(aggregation->aggregates[i], group_capacity(aggregation));
 	}
 	share_counts(aggregation);
+	reserve_aggregates(aggregation);
 	aggregation->full = false;
 	aggregation->spill = NULL;
 	MemoryContextSwitchTo(old);
@@ -158,10 +160,8 @@ group_bytes(const Aggregation *aggregation)
 {
 	Size		bytes = grouping_group_bytes(aggregation->grouping);
 
-	for (int i = 0; i < aggregation->spec->nitems; i++)
+	for (int i = 0; i < aggregation->naggregates; i++)
 		bytes += aggregate_group_bytes(aggregation->aggregates[i]);
-	if (aggregation->row_counter != NULL)
-		bytes += aggregate_group_bytes(aggregation->row_counter);
 	return bytes;
 }
 
@@ -199,10 +199,7 @@ make_room(Aggregation *aggregation, int nrows)
 		return false;
 	}
 	grouping_reserve(aggregation->grouping, (int) capacity);
-	for (int i = 0; i < aggregation->spec->nitems; i++)
-		aggregate_reserve(aggregation->aggregates[i], group_capacity(aggregation));
-	if (aggregation->row_counter != NULL)
-		aggregate_reserve(aggregation->row_counter, group_capacity(aggregation));
+	reserve_aggregates(aggregation);
 	return true;
 }
 
@@ -372,10 +369,10 @@ aggregation_add(Aggregation *aggregation, Vector *const *columns, const int32 *r
 	if (nrows == 0)
 		return;
 	choose_span(aggregation, rows, nrows);
-	if (aggregation->row_counter != NULL)
-		aggregate_add(aggregation->row_counter, NULL, rows, nrows, aggregation->groups);
 	for (int i = 0; i < spec->nitems; i++)
 		add_to_item(aggregation, i, rows, nrows);
+	for (int i = spec->nitems; i < aggregation->naggregates; i++)
+		aggregate_add(aggregation->aggregates[i], NULL, rows, nrows, aggregation->groups);
 }
 
 /* ---- groups ---- */

@@ -301,6 +301,7 @@ static void
 choose_groups(AggregateScan *aggregates)
 {
 	const OutputColumn *column = &aggregates->columns[aggregates->top.column];
+	MemoryContext old_context = MemoryContextSwitchTo(aggregates->context);
 
 	if (aggregates->chosen != NULL)
 		pfree(aggregates->chosen);
@@ -311,6 +312,7 @@ choose_groups(AggregateScan *aggregates)
 											   aggregation_item(aggregates->aggregation, column->item),
 											   aggregates->ngroups, &aggregates->ngroups);
 	aggregates->slice_end = 0;
+	MemoryContextSwitchTo(old_context);
 }
 
 /* Turn to groups that have not become rows yet; false when there are none. */
@@ -367,12 +369,8 @@ aggregate_scan_next(ForeignTableScan *scan, TupleTableSlot *slot)
 
 	if (!scan->finished)
 	{
-		MemoryContext old_context;
-
 		read_all(scan);
-		old_context = MemoryContextSwitchTo(aggregates->context);
 		choose_groups(aggregates);
-		MemoryContextSwitchTo(old_context);
 	}
 	if (aggregates->slice_next >= aggregates->slice_rows && !next_slice(aggregates))
 		return false;

@@ -348,7 +348,7 @@ schema_build(int nfields, DataField *fields, List *partition_keys, List *primary
 	for (int i = 0; i < schema->nprimary_keys; i++)
 		schema->fields[schema->primary_keys[i]].type->nullable = false;
 
-	schema->comment = comment != NULL ? pstrdup(comment) : NULL;
+	schema->comment = copy_text(comment);
 	schema->time_millis = clock_millis();
 	check_rules(schema);
 	return schema;
